@@ -1,0 +1,11 @@
+"""Where each part of the site answers."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("api/v1/", include("frontend.api.urls")),
+    path("", include("frontend.accounts.urls")),
+    path("", include("frontend.pages.urls")),
+]

@@ -1,0 +1,8 @@
+"""Where login and logout answer."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+app_name = "accounts"
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,25 @@
+#!/usr/bin/env python
+"""Run a management command; `python manage.py help` lists them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from config import env
+
+
+def main() -> None:
+    """Make what a first run needs, then hand over to Django."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    try:
+        from django.core.management import execute_from_command_line
+    except ImportError as error:
+        raise SystemExit("Django is not installed here: run `make install` and use .venv/bin/python.") from error
+    env.prepare(env.read(os.environ, Path(__file__).resolve().parent))
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
