@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from django.core.asgi import get_asgi_application
 
@@ -17,10 +18,11 @@ from config.checks import refuse_wrong_environment
 from frontend.live.routing import websocket_urlpatterns
 
 refuse_wrong_environment()
+live: list[Any] = [*websocket_urlpatterns]  # the stubs' own element type exists only in the stubs
 
 application = ProtocolTypeRouter(
     {
         "http": http,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(live))),
     }
 )

@@ -21,7 +21,7 @@ def escape(text: str) -> str:
 class LineFormatter(logging.Formatter):
     """Escapes the message and indents a traceback below it."""
 
-    converter = time.gmtime
+    converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
     default_msec_format = "%s.%03dZ"
 
