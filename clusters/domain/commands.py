@@ -1,0 +1,71 @@
+"""Commands: what somebody, or a timer, wants done. They are recorded with the decision they led to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from clusters.domain.jobs import JobRequest
+
+
+class NodeVerb(StrEnum):
+    """What an operator may say of a node."""
+
+    FAIL = "fail"
+    REPAIR = "repair"
+    DRAIN = "drain"
+    UNDRAIN = "undrain"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitJob:
+    """Ask for nodes or GPUs."""
+
+    request: JobRequest
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelJob:
+    """Stop a job for good, or take it from the queue."""
+
+    job: str
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldJob:
+    """Keep a waiting job back."""
+
+    job: str
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseJob:
+    """Let a held job be placed again."""
+
+    job: str
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkNode:
+    """An operator says something of a node."""
+
+    node: str
+    verb: NodeVerb
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPass:
+    """Settle what stopped, recover what failed, place what waits."""
+
+
+Command = SubmitJob | CancelJob | HoldJob | ReleaseJob | MarkNode | RunPass

@@ -1,0 +1,162 @@
+"""The state as plain values and back: snapshots store them, hashes compare them.
+
+Whatever two states differ in shows in their dumps, and nothing else does: the dense state, which follows from the rest, is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from clusters.domain.books import Condition
+from clusters.domain.clock import Clock
+from clusters.domain.health import Flag, Mark, Marks
+from clusters.domain.job_events import AfterStop
+from clusters.domain.jobs import JobKind, JobRequest, JobState, Recovery
+from clusters.domain.policy import DefragMode, Policy, SparesScope
+from clusters.domain.state import ClusterState, Job, Node, Rack, Slice
+
+Plain = dict[str, Any]
+
+_NODE_FIELDS = ("name", "rack", "domain", "gpus", "product", "problem", "failures", "job")
+_JOB_FIELDS = (
+    "id",
+    "seq",
+    "submitted_by",
+    "submitted_at",
+    "arrival",
+    "priority",
+    "blocked",
+    "reason",
+    "placed_at",
+    "started_at",
+    "generation",
+    "swaps",
+    "moves",
+)
+_STATE_FIELDS = ("seq", "name", "connector", "frontier", "policy_version")
+
+
+def dump_state(state: ClusterState) -> Plain:
+    """Everything the state holds, in values that JSON can carry; equal states give equal dumps."""
+    return {
+        **{field: getattr(state, field) for field in _STATE_FIELDS},
+        "options": dict(sorted(state.options.items())),
+        "clock": asdict(state.clock),
+        "policy": asdict(state.policy),
+        "racks": [[rack.name, rack.block, rack.switch_trays] for _, rack in sorted(state.racks.items())],
+        "nodes": [_dump_node(node) for _, node in sorted(state.nodes.items())],
+        "jobs": [_dump_job(job) for _, job in sorted(state.jobs.items(), key=lambda item: item[1].seq)],
+        "queue": [job for _, _, job in state.queue],
+        "lost": sorted(state.lost),
+        "stopped": sorted(state.stopped),
+        "ended": [[job, outcome.value] for job, outcome in state.ended.items()],
+        "tally": dict(sorted(state.tally.items())),
+        "plans": {plan: list(positions) for plan, positions in sorted(state.plans.items())},
+        "arrived": dict(sorted(state.arrived.items())),
+    }
+
+
+def load_state(plain: Plain) -> ClusterState:
+    """The state whose dump this is."""
+    state = ClusterState()
+    for field in _STATE_FIELDS:
+        setattr(state, field, plain[field])
+    state.options = dict(plain["options"])
+    state.clock = Clock(**plain["clock"])
+    policy = plain["policy"]
+    state.policy = Policy(
+        **{
+            **policy,
+            "spares_scope": SparesScope(policy["spares_scope"]),
+            "defrag_mode": DefragMode(policy["defrag_mode"]),
+        }
+    )
+    state.racks = {name: Rack(name, block, trays) for name, block, trays in plain["racks"]}
+    state.nodes = {node.name: node for node in map(_load_node, plain["nodes"])}
+    state.jobs = {job.id: job for job in map(_load_job, plain["jobs"])}
+    state.queue = [(-state.jobs[job].priority, state.jobs[job].seq, job) for job in plain["queue"]]
+    state.lost = set(plain["lost"])
+    state.stopped = set(plain["stopped"])
+    state.ended = {job: JobState(outcome) for job, outcome in plain["ended"]}
+    state.tally = dict(plain["tally"])
+    state.plans = {plan: list(positions) for plan, positions in plain["plans"].items()}
+    state.arrived = dict(plain["arrived"])
+    return state
+
+
+def _dump_node(node: Node) -> Plain:
+    return {
+        **{field: getattr(node, field) for field in _NODE_FIELDS},
+        "condition": node.condition.value,
+        "evidence": list(node.evidence),
+        "marks": [
+            [
+                flag.value,
+                source,
+                mark.on,
+                mark.rank,
+                mark.since,
+                mark.reason,
+                mark.owner,
+                mark.exit_rule,
+                list(mark.evidence),
+            ]
+            for (flag, source), mark in sorted(node.marks.items())
+        ],
+        "shares": dict(sorted(node.shares.items())),
+    }
+
+
+def _load_node(plain: Plain) -> Node:
+    node = Node(plain["name"])
+    for field in _NODE_FIELDS:
+        setattr(node, field, plain[field])
+    node.condition = Condition(plain["condition"])
+    node.evidence = tuple(plain["evidence"])
+    node.marks = _load_marks(plain["marks"])
+    node.shares = dict(plain["shares"])
+    return node
+
+
+def _load_marks(rows: list[list[Any]]) -> Marks:
+    return {
+        (Flag(flag), source): Mark(on=on, rank=rank, since=since, reason=reason, owner=owner, exit_rule=exit_rule, evidence=tuple(evidence))
+        for flag, source, on, rank, since, reason, owner, exit_rule, evidence in rows
+    }
+
+
+def _dump_job(job: Job) -> Plain:
+    return {
+        **{field: getattr(job, field) for field in _JOB_FIELDS},
+        "request": asdict(job.request),
+        "state": job.state.value,
+        "counts": dict(sorted(job.counts.items())),
+        "slices": [[part.domain, list(part.nodes), list(part.gpus)] for part in job.slices],
+        "held_nodes": dict(sorted(job.held_nodes.items())),
+        "leaving": sorted(job.leaving),
+        "unstarted": sorted(job.unstarted),
+        "after": job.after.value if job.after else None,
+    }
+
+
+def _load_job(plain: Plain) -> Job:
+    request = plain["request"]
+    asked = JobRequest(**{**request, "kind": JobKind(request["kind"]), "recovery": Recovery(request["recovery"])})
+    job = Job(
+        id=plain["id"],
+        seq=plain["seq"],
+        request=asked,
+        submitted_by=plain["submitted_by"],
+        submitted_at=plain["submitted_at"],
+    )
+    for field in _JOB_FIELDS:
+        setattr(job, field, plain[field])
+    job.state = JobState(plain["state"])
+    job.counts = dict(plain["counts"])
+    job.slices = [Slice(domain, list(nodes), tuple(gpus)) for domain, nodes, gpus in plain["slices"]]
+    job.held_nodes = dict(plain["held_nodes"])
+    job.leaving = set(plain["leaving"])
+    job.unstarted = set(plain["unstarted"])
+    job.after = AfterStop(plain["after"]) if plain["after"] else None
+    return job

@@ -1,0 +1,99 @@
+"""How events of the inventory, the clock and the policy change the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clusters.domain import inventory_events as ev
+from clusters.domain.allocation import release_node
+from clusters.domain.clock import Clock
+from clusters.domain.events import Event, PolicyActivated
+from clusters.domain.evolve_health import refresh_condition
+from clusters.domain.health import Flag, Mark
+from clusters.domain.state import ClusterState, Node, Rack
+
+
+def _created(state: ClusterState, _: Event, payload: ev.ClusterCreated) -> None:
+    state.name = payload.name
+    state.connector = payload.connector
+    state.options = dict(payload.options)
+
+
+def _rack(state: ClusterState, _: Event, payload: ev.RackRegistered) -> None:
+    state.racks[payload.rack] = Rack(payload.rack, payload.block, payload.switch_trays)
+    state.drop_space()
+
+
+def _node_registered(state: ClusterState, event: Event, payload: ev.NodeRegistered) -> None:
+    node = state.nodes.setdefault(payload.node, Node(payload.node))
+    _describe(state, node, payload)
+    for flag, source in list(node.marks):
+        if flag is Flag.ABSENT:
+            del node.marks[flag, source]
+    refresh_condition(state, node)
+
+
+def _node_changed(state: ClusterState, _: Event, payload: ev.NodeChanged) -> None:
+    node = state.nodes.get(payload.node)
+    if node is not None:
+        _describe(state, node, payload)
+
+
+def _describe(state: ClusterState, node: Node, payload: ev.NodeRegistered | ev.NodeChanged) -> None:
+    node.rack = payload.rack
+    node.domain = payload.domain
+    node.gpus = payload.gpus
+    node.product = payload.product
+    node.problem = payload.problem
+    node.evidence = payload.evidence
+    state.drop_space()
+
+
+def _absent(state: ClusterState, event: Event, payload: ev.NodeAbsent) -> None:
+    node = state.nodes.get(payload.node)
+    if node is not None:
+        node.marks[Flag.ABSENT, event.source] = Mark(
+            on=True, rank=event.occurred_at, since=event.occurred_at, reason="not in the inventory"
+        )
+        refresh_condition(state, node)
+
+
+def _removed(state: ClusterState, _: Event, payload: ev.NodeRemoved) -> None:
+    node = state.nodes.get(payload.node)
+    if node is None:
+        return
+    for job in (node.job, *node.shares):
+        if job:
+            release_node(state, state.jobs[job], node.name)
+    del state.nodes[payload.node]
+    state.drop_space()
+
+
+def _clock(state: ClusterState, _: Event, payload: ev.ClockSet) -> None:
+    state.clock = Clock(wall=payload.wall, cluster_time=payload.cluster_time, speed=payload.speed)
+
+
+def _planned(state: ClusterState, event: Event, payload: ev.ArrivalsPlanned) -> None:
+    state.plans.setdefault(payload.plan, []).append(event.seq)
+
+
+def _policy(state: ClusterState, _: Event, payload: PolicyActivated) -> None:
+    state.policy = payload.policy
+    state.policy_version = payload.version
+    space = state.built_space
+    if space is not None:  # spares and slices are counted anew everywhere
+        space.stamp = [space.at] * len(space.stamp)
+
+
+HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
+    ev.ClusterCreated: _created,
+    ev.RackRegistered: _rack,
+    ev.NodeRegistered: _node_registered,
+    ev.NodeChanged: _node_changed,
+    ev.NodeAbsent: _absent,
+    ev.NodeRemoved: _removed,
+    ev.ClockSet: _clock,
+    ev.ArrivalsPlanned: _planned,
+    PolicyActivated: _policy,
+}

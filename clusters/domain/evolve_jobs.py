@@ -1,0 +1,259 @@
+"""How events of jobs change the state."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable
+from typing import Any
+
+from clusters.domain import job_events as ev
+from clusters.domain.allocation import hold_node, release_node, settle, want_spares
+from clusters.domain.errors import BrokenInvariant
+from clusters.domain.events import Event
+from clusters.domain.ids import job_id
+from clusters.domain.jobs import ACTIVE, TERMINAL, JobState
+from clusters.domain.state import ClusterState, Job, Slice
+
+
+def _submitted(state: ClusterState, event: Event, payload: ev.JobSubmitted) -> None:
+    name = job_id(event.seq)
+    job = Job(
+        id=name,
+        seq=event.seq,
+        request=payload.request,
+        submitted_by=payload.submitted_by,
+        submitted_at=event.occurred_at,
+    )
+    job.arrival = payload.arrival
+    state.jobs[name] = job
+    if payload.arrival:
+        plan, _, row = payload.arrival.rpartition(":")
+        state.arrived[plan] = max(state.arrived.get(plan, 0), int(row) + 1)
+    if payload.request.held:
+        job.state = JobState.HELD
+    else:
+        _enqueue(state, job)
+    _count(state, "submitted")
+
+
+def _count(state: ClusterState, what: str) -> None:
+    state.tally[what] = state.tally.get(what, 0) + 1
+
+
+def _key(job: Job) -> tuple[int, int, str]:
+    return (-job.priority, job.seq, job.id)
+
+
+def _enqueue(state: ClusterState, job: Job) -> None:
+    insort(state.queue, _key(job))
+
+
+def _dequeue(state: ClusterState, job: Job) -> None:
+    place = bisect_left(state.queue, _key(job))
+    if place < len(state.queue) and state.queue[place][2] == job.id:
+        del state.queue[place]
+
+
+def _held(state: ClusterState, _: Event, payload: ev.JobHeld) -> None:
+    job = state.jobs[payload.job]
+    _dequeue(state, job)
+    job.state = JobState.HELD
+    job.reason = payload.reason
+    job.blocked = ""
+
+
+def _released(state: ClusterState, _: Event, payload: ev.JobReleased) -> None:
+    job = state.jobs[payload.job]
+    job.state = JobState.WAITING
+    job.reason = payload.reason
+    _enqueue(state, job)
+
+
+def _blocked(state: ClusterState, _: Event, payload: ev.JobBlocked) -> None:
+    job = state.jobs[payload.job]
+    job.state = JobState.WAITING
+    job.blocked = payload.code
+    job.counts = dict(payload.counts)
+
+
+def _placed(state: ClusterState, event: Event, payload: ev.JobPlaced) -> None:
+    job = state.jobs[payload.job]
+    if payload.generation != job.generation + 1:
+        raise BrokenInvariant(f"job {job.id} was placed as generation {payload.generation} after {job.generation}")
+    _dequeue(state, job)
+    job.generation = payload.generation
+    job.state = JobState.PLACED
+    job.blocked = ""
+    job.counts = {}
+    job.reason = ""
+    job.placed_at = event.occurred_at
+    job.started_at = None
+    job.slices = [_assign(state, job, part) for part in payload.slices]
+    want_spares(state, job, wanted=True)
+
+
+def _assign(state: ClusterState, job: Job, assignment: ev.SliceAssignment) -> Slice:
+    topology = state.topology
+    domain = topology.domain_index.get(assignment.domain)
+    for name in assignment.nodes:
+        hold_node(state, job, name, assignment.gpus)
+        if topology.domain_of[topology.index[name]] != domain:
+            raise BrokenInvariant(f"node {name} of job {job.id} is not in domain {assignment.domain}")
+    return Slice(assignment.domain, list(assignment.nodes), assignment.gpus)
+
+
+def _work_started(state: ClusterState, event: Event, payload: ev.WorkStarted) -> None:
+    job = state.jobs.get(payload.job)
+    if job is None or job.state not in ACTIVE:
+        return
+    for name in payload.nodes:
+        since = job.held_nodes.get(name)
+        if since is not None and since <= payload.generation <= job.generation:
+            job.unstarted.discard(name)
+    if job.state is JobState.STALLED:
+        return
+    job.state = JobState.STARTING if job.unstarted else JobState.RUNNING
+    if not job.unstarted and job.started_at is None:
+        job.started_at = event.occurred_at
+
+
+def _work_stopped(state: ClusterState, _: Event, payload: ev.WorkStopped) -> None:
+    job = state.jobs.get(payload.job)
+    if job is None:
+        return
+    for name in payload.nodes:
+        since = job.held_nodes.get(name)
+        if since is not None and since <= payload.generation:
+            release_node(state, job, name)
+
+
+def _stop_requested(state: ClusterState, _: Event, payload: ev.StopRequested) -> None:
+    job = state.jobs[payload.job]
+    if payload.after is ev.AfterStop.CONTINUES:
+        job.leaving.update(name for name in payload.nodes if name in job.held_nodes)
+        return
+    _leave_active(state, job)
+    job.state = JobState.STOPPING
+    job.after = payload.after
+    job.reason = payload.reason
+    settle(state, job)
+
+
+def _leave_active(state: ClusterState, job: Job) -> None:
+    """The job no longer wants its nodes: nothing of it is lost any more, and its domains owe no spares for it."""
+    if job.state in ACTIVE:
+        want_spares(state, job, wanted=False)
+    state.lost.discard(job.id)
+    _dequeue(state, job)
+    _touch(state, job)
+
+
+def _touch(state: ClusterState, job: Job) -> None:
+    """The use of the job's nodes reads otherwise from here on, though none changed hands."""
+    space = state.built_space
+    if space is not None:
+        for name in job.held_nodes:
+            space.stamp[space.topology.domain_of[space.topology.index[name]]] = space.at
+
+
+def _swapped(state: ClusterState, _: Event, payload: ev.NodeSwapped) -> None:
+    job = state.jobs[payload.job]
+    part = job.slices[payload.slice]
+    if part.nodes[payload.slot] is not None:
+        raise BrokenInvariant(
+            f"slot {payload.slot} of slice {payload.slice} of job {job.id} was swapped, but still has {part.nodes[payload.slot]}"
+        )
+    job.generation = payload.generation
+    hold_node(state, job, payload.new, part.gpus)
+    part.nodes[payload.slot] = payload.new
+    job.swaps += 1
+    _count(state, "swaps")
+    _resume(state, job)
+
+
+def _moved(state: ClusterState, _: Event, payload: ev.SliceMoved) -> None:
+    job = state.jobs[payload.job]
+    want_spares(state, job, wanted=False)
+    job.generation = payload.generation
+    job.leaving.update(name for name in payload.released if name in job.held_nodes)
+    job.unstarted.difference_update(payload.released)
+    job.slices[payload.slice] = _assign(state, job, payload.assignment)
+    want_spares(state, job, wanted=True)
+    job.moves += 1
+    _count(state, "moves")
+    _touch(state, job)
+    _resume(state, job)
+
+
+def _resume(state: ClusterState, job: Job) -> None:
+    """After a swap or move: the job starts where its work is new, unless it still lacks nodes."""
+    if not job.lost_slots:
+        state.lost.discard(job.id)
+        job.state = JobState.STARTING
+        job.blocked = ""
+        job.counts = {}
+
+
+def _stalled(state: ClusterState, _: Event, payload: ev.SliceStalled) -> None:
+    job = state.jobs[payload.job]
+    job.state = JobState.STALLED
+    job.blocked = payload.code
+    job.counts = dict(payload.counts)
+
+
+def _requeued(state: ClusterState, _: Event, payload: ev.JobRequeued) -> None:
+    job = state.jobs[payload.job]
+    state.stopped.discard(job.id)
+    job.state = JobState.WAITING
+    job.after = None
+    job.reason = payload.reason
+    job.slices = []
+    job.placed_at = None
+    job.started_at = None
+    _enqueue(state, job)
+
+
+def _ended(outcome: JobState) -> Callable[[ClusterState, Event, Any], None]:
+    def handle(state: ClusterState, event: Event, payload: ev.JobFinished | ev.JobFailed | ev.JobCancelled) -> None:
+        job = state.jobs.get(payload.job)
+        if job is None or job.state in TERMINAL:
+            return
+        if not isinstance(payload, ev.JobCancelled) and payload.generation != job.generation:
+            return
+        _leave_active(state, job)
+        state.stopped.discard(job.id)
+        job.state = outcome
+        job.reason = "" if isinstance(payload, ev.JobFinished) else payload.reason
+        _count(state, outcome.value)
+        settle(state, job)
+
+    return handle
+
+
+def _changed(state: ClusterState, _: Event, payload: ev.JobChanged) -> None:
+    job = state.jobs[payload.job]
+    queued = job.state in (JobState.SUBMITTED, JobState.WAITING)
+    _dequeue(state, job)
+    job.priority = payload.priority
+    if queued:
+        _enqueue(state, job)
+
+
+HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
+    ev.JobSubmitted: _submitted,
+    ev.JobHeld: _held,
+    ev.JobReleased: _released,
+    ev.JobBlocked: _blocked,
+    ev.JobPlaced: _placed,
+    ev.WorkStarted: _work_started,
+    ev.WorkStopped: _work_stopped,
+    ev.StopRequested: _stop_requested,
+    ev.NodeSwapped: _swapped,
+    ev.SliceMoved: _moved,
+    ev.SliceStalled: _stalled,
+    ev.JobRequeued: _requeued,
+    ev.JobFinished: _ended(JobState.FINISHED),
+    ev.JobFailed: _ended(JobState.FAILED),
+    ev.JobCancelled: _ended(JobState.CANCELLED),
+    ev.JobChanged: _changed,
+}

@@ -1,0 +1,111 @@
+"""Events of health. Each sets or clears a flag of its own source; a node's condition is the first flag set (see books)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFailed:
+    """A source says the node has failed. `fencing`: its work is known to be dead, so it leaves its job at once."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str
+    fencing: bool = False
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRecovered:
+    """A source takes back its own failed, unreachable, suspect and degraded."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSuspected:
+    """A source doubts the node; it gets no new work."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeUnreachable:
+    """A source cannot reach the node. Unreachable is not dead: work on it stays."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDegraded:
+    """The node works with less than its full strength; it may still take work."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeQuarantined:
+    """The node is kept out until somebody, or a rule, releases it."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    owner: str
+    reason: str
+    exit_rule: str
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeReleased:
+    """Quarantine ended, whoever imposed it."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDraining:
+    """The node finishes what it runs and takes nothing new."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeUndrained:
+    """Draining ended, whoever asked for it."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairStarted:
+    """Somebody works on the node."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairFinished:
+    """The node is repaired: clears in repair, and failed of every source."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    reason: str = ""

@@ -1,0 +1,22 @@
+"""Identifiers and the unit of time.
+
+An `Instant` is an `int`: microseconds since the Unix epoch, UTC. Integers compare, hash and survive a round trip through any store
+exactly, which replay depends on. Instants are cluster time unless a name says `wall`.
+"""
+
+from __future__ import annotations
+
+Instant = int
+Duration = int  # microseconds
+
+MICROSECOND = 1
+MILLISECOND = 1_000 * MICROSECOND
+SECOND = 1_000 * MILLISECOND
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+def job_id(seq: int) -> str:
+    """The id of the job whose JobSubmitted has position `seq`: `j000123`."""
+    return f"j{seq:06d}"

@@ -1,0 +1,92 @@
+"""What must hold at every position of every log. `check` is slow and thorough: tests and verification call it, the fold does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusters.domain.books import PLACEABLE, Use
+from clusters.domain.books_of import domain_uses, read_books
+from clusters.domain.health import condition_of
+from clusters.domain.jobs import ACTIVE, QUEUED
+from clusters.domain.space import Space
+from clusters.domain.state import ClusterState
+
+
+def check(state: ClusterState) -> list[str]:
+    """Every broken invariant in words; empty when all hold."""
+    return [
+        *_books_sum(state),
+        *_one_owner(state),
+        *_slices_whole(state),
+        *_spares_are_free(state),
+        *_queue_is_the_waiting(state),
+        *_space_is_true(state),
+    ]
+
+
+def _books_sum(state: ClusterState) -> Iterator[str]:
+    books = read_books(state)
+    if sum(books.condition.values()) != books.nodes or sum(books.use.values()) != books.nodes:
+        yield f"the books do not sum to {books.nodes} nodes: {books}"
+    for node in state.nodes.values():
+        if node.condition != condition_of(node.marks):
+            yield f"node {node.name} is {node.condition}, but its marks say {condition_of(node.marks)}"
+
+
+def _one_owner(state: ClusterState) -> Iterator[str]:
+    held = {(name, job.id) for job in state.jobs.values() for name in job.held_nodes}
+    owned = {(node.name, job) for node in state.nodes.values() for job in (node.job, *node.shares) if job}
+    if held != owned:
+        yield f"jobs and nodes disagree on who holds what: {sorted(held ^ owned)[:5]}"
+    for node in state.nodes.values():
+        masks = list(node.shares.values())
+        if node.job and masks:
+            yield f"node {node.name} is held whole by {node.job} and shared by {sorted(node.shares)}"
+        if sum(mask.bit_count() for mask in masks) != _union(masks).bit_count():
+            yield f"a GPU of node {node.name} has two owners"
+
+
+def _union(masks: list[int]) -> int:
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union
+
+
+def _slices_whole(state: ClusterState) -> Iterator[str]:
+    for job in state.jobs.values():
+        if job.state not in ACTIVE:
+            continue
+        for number, part in enumerate(job.slices):
+            names = [name for name in part.nodes if name is not None]
+            if {state.nodes[name].domain for name in names} - {part.domain}:
+                yield f"slice {number} of {job.id} leaves its domain {part.domain}"
+            if any(name not in job.held_nodes for name in names):
+                yield f"slice {number} of {job.id} counts on a node it does not hold"
+        if bool(job.lost_slots) != (job.id in state.lost):
+            yield f"job {job.id} has lost slots {job.lost_slots}, but is{'' if job.id in state.lost else ' not'} listed as lost"
+
+
+def _spares_are_free(state: ClusterState) -> Iterator[str]:
+    topology = state.topology
+    for domain, group in enumerate(topology.domains):
+        for bit, use in enumerate(domain_uses(state, domain)):
+            node = state.nodes[topology.nodes[group.first + bit].name]
+            if use in (Use.SPARE, Use.IDLE, Use.STRANDED) and (node.job or node.shares or node.condition not in PLACEABLE):
+                yield f"node {node.name} counts as {use}, but is {node.condition} and held by {node.job or sorted(node.shares)}"
+
+
+def _queue_is_the_waiting(state: ClusterState) -> Iterator[str]:
+    waiting = sorted((-job.priority, job.seq, job.id) for job in state.jobs.values() if job.state in QUEUED)
+    if waiting != state.queue:
+        yield "the queue is not the list of waiting jobs in order"
+
+
+def _space_is_true(state: ClusterState) -> Iterator[str]:
+    fresh = state.fresh_space()
+    for name in Space.COMPARED:
+        kept, built = getattr(state.space, name), getattr(fresh, name)
+        if name == "wants":
+            kept, built = [sorted(map(str, want)) for want in kept], [sorted(map(str, want)) for want in built]
+        if kept != built:
+            yield f"the dense state's {name} differs from one built anew"

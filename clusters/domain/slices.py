@@ -1,0 +1,55 @@
+"""How a request is cut into slices. Every path (page, API, command, trace) sizes by these functions."""
+
+from __future__ import annotations
+
+from clusters.domain.errors import InvalidRequest
+from clusters.domain.jobs import JobRequest
+from clusters.domain.policy import Policy
+from clusters.domain.topology import Topology
+
+
+def auto_slice(domain_size: int) -> int:
+    """Nodes of a slice in a domain of `domain_size` nodes when the policy says auto: one in nine stays as a spare (16 of 18)."""
+    return 1 if domain_size <= 1 else domain_size - max(1, round(domain_size / 9))
+
+
+def cluster_slice(topology: Topology, policy: Policy) -> int:
+    """The most nodes a slice may have in this cluster, taken for its usual domain."""
+    return policy.slice_size or auto_slice(topology.usual_size)
+
+
+def domain_slice(domain_size: int, policy: Policy) -> int:
+    """The slice size by which one domain's free nodes are counted."""
+    return policy.slice_size or auto_slice(domain_size)
+
+
+def whole_nodes(request: JobRequest, gpus_per_node: int) -> int:
+    """Whole nodes the request takes; 0 when it stays below a node and shares one."""
+    if request.nodes is not None:
+        return request.nodes
+    gpus = request.gpus or 0
+    return 0 if gpus < gpus_per_node else -(-gpus // gpus_per_node)
+
+
+def slice_sizes(request: JobRequest, nodes: int, policy_size: int) -> tuple[int, ...]:
+    """Sizes of the slices for `nodes` whole nodes, larger first; raises InvalidRequest where the request cannot be cut.
+
+    Without a unit: k = ceil(nodes / size) slices that differ by at most one node. With a unit (`slice_size`) the same in units.
+    """
+    size = min(policy_size, request.max_slice or policy_size)
+    unit = request.slice_size or 1
+    if request.max_slice is not None and unit > request.max_slice:
+        raise InvalidRequest("max_slice", request.max_slice, f"give at least slice_size ({unit}), or leave it out")
+    rest = nodes % unit
+    if rest and not request.tail:
+        raise InvalidRequest("nodes", nodes, f"give a multiple of slice_size ({unit}), or ask for a tail slice of {rest}")
+    per_slice = max(size, unit) // unit
+    units = nodes // unit
+    count = -(-units // per_slice)
+    sizes = [unit * (units // count + (number < units % count)) for number in range(count)]
+    return (*sizes, rest) if rest else tuple(sizes)
+
+
+def is_small(nodes: int, policy_size: int) -> bool:
+    """Whether a request of `nodes` whole nodes (0: part of one) is work below a slice: it may not use the spares a domain owes."""
+    return nodes < policy_size

@@ -1,0 +1,143 @@
+"""The dense state that placement works on: one Python int mask per domain, and domains in buckets by how many nodes they have free.
+
+Bit b of a domain's mask is the domain's node `domains[d].first + b`. A fork costs a few list copies, so a what-if, or a pass that places
+many jobs, works on its own space and disturbs nobody. `stamp[d]` is the position of the last event that touched domain d.
+"""
+
+from __future__ import annotations
+
+from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.topology import Topology
+
+
+class Space:
+    """What is free where. All masks are by domain index."""
+
+    __slots__ = (
+        "at",
+        "buckets",
+        "count",
+        "degraded",
+        "free",
+        "gpu_free",
+        "offenders",
+        "placeable",
+        "stamp",
+        "topology",
+        "used",
+        "wants",
+    )
+
+    #: What follows from who holds what and how the nodes are, and so can be built anew and compared.
+    COMPARED = ("placeable", "used", "free", "count", "degraded", "offenders", "wants", "buckets", "gpu_free")
+
+    def __init__(self, topology: Topology) -> None:
+        size = len(topology.domains)
+        self.topology = topology
+        self.at = 0  # position given to stamps
+        self.placeable = [0] * size  # may take new work
+        self.used = [0] * size  # some GPU is in use
+        self.free = [0] * size  # placeable and not used: owed spares included
+        self.count = [0] * size  # bits of free
+        self.degraded = [0] * size
+        self.offenders = [0] * size  # nodes that failed more than once
+        self.stamp = [0] * size
+        self.wants: list[tuple[int | None, ...]] = [()] * size  # spares that each multi-node slice there asks for (None: policy)
+        self.gpu_free: dict[int, int] = {}  # node index -> mask of free GPUs, only nodes shared by GPU jobs
+        widest = max((domain.size for domain in topology.domains), default=0)
+        self.buckets = [0] * (widest + 1)  # free count -> mask over domains
+        self.buckets[0] = (1 << size) - 1
+
+    def fork(self) -> Space:
+        """An independent copy; costs O(domains) list copies."""
+        twin = object.__new__(Space)
+        twin.topology = self.topology
+        twin.at = self.at
+        for name in ("placeable", "used", "free", "count", "degraded", "offenders", "stamp", "buckets", "wants"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin.gpu_free = self.gpu_free.copy()
+        return twin
+
+    def set_placeable(self, node: int, placeable: bool, *, degraded: bool = False) -> None:
+        """Record whether the node may take new work, and whether at less than full strength."""
+        domain, bit = self._locate(node)
+        self.placeable[domain] = _with(self.placeable[domain], bit, placeable)
+        self.degraded[domain] = _with(self.degraded[domain], bit, degraded)
+        self._refresh(domain)
+
+    def set_offender(self, node: int) -> None:
+        """Record that the node has failed more than once."""
+        domain, bit = self._locate(node)
+        self.offenders[domain] |= bit
+
+    def take(self, node: int) -> None:
+        """The whole node is in use."""
+        domain, bit = self._locate(node)
+        self.used[domain] |= bit
+        self._refresh(domain)
+
+    def give_back(self, node: int) -> None:
+        """The whole node is no longer in use."""
+        domain, bit = self._locate(node)
+        self.used[domain] &= ~bit
+        self._refresh(domain)
+
+    def take_gpus(self, node: int, gpus: int) -> None:
+        """Some GPUs (a mask) of the node are in use."""
+        self.gpu_free[node] = self.gpus_left(node) & ~gpus
+        self.take(node)
+
+    def give_gpus(self, node: int, gpus: int) -> None:
+        """Some GPUs (a mask) of the node are free again; the node is free once all are."""
+        left = self.gpus_left(node) | gpus
+        if left == (1 << self.topology.nodes[node].gpus) - 1:
+            self.gpu_free.pop(node, None)
+            self.give_back(node)
+        else:
+            self.gpu_free[node] = left
+            self._touch(self.topology.domain_of[node])
+
+    def gpus_left(self, node: int) -> int:
+        """Mask of the node's free GPUs, as far as GPU jobs go."""
+        return self.gpu_free.get(node, (1 << self.topology.nodes[node].gpus) - 1)
+
+    def add_want(self, domain: int, spares: int | None) -> None:
+        """A slice of a multi-node job runs in the domain and wants so many spares there (None: as the policy says)."""
+        self.wants[domain] += (spares,)
+        self._touch(domain)
+
+    def drop_want(self, domain: int, spares: int | None) -> None:
+        """Such a slice has gone."""
+        wants = list(self.wants[domain])
+        wants.remove(spares)
+        self.wants[domain] = tuple(wants)
+        self._touch(domain)
+
+    def owed(self, domain: int, policy: Policy) -> int:
+        """Spares the domain owes now: at most what it has free."""
+        wanted = max((policy.target_spares if want is None else want for want in self.wants[domain]), default=0)
+        if policy.spares_scope is SparesScope.ALL:
+            wanted = max(wanted, policy.target_spares)
+        return min(wanted, self.count[domain])
+
+    def _locate(self, node: int) -> tuple[int, int]:
+        domain = self.topology.domain_of[node]
+        return domain, 1 << (node - self.topology.domains[domain].first)
+
+    def _refresh(self, domain: int) -> None:
+        self._touch(domain)
+        free = self.placeable[domain] & ~self.used[domain]
+        if free == self.free[domain]:
+            return
+        mark = 1 << domain
+        self.buckets[self.count[domain]] &= ~mark
+        self.free[domain] = free
+        self.count[domain] = free.bit_count()
+        self.buckets[self.count[domain]] |= mark
+
+    def _touch(self, domain: int) -> None:
+        self.stamp[domain] = self.at
+
+
+def _with(mask: int, bit: int, on: bool) -> int:
+    return mask | bit if on else mask & ~bit

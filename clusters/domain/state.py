@@ -1,0 +1,203 @@
+"""The state of one cluster: the fold of its log up to position `seq`.
+
+Only `evolve` changes it, in place: copying a fleet for each of a million events would cost more than everything else together. What-ifs
+fork `space`, the part that placement works on.
+"""
+
+from __future__ import annotations
+
+from clusters.domain.books import PLACEABLE, Condition
+from clusters.domain.clock import Clock
+from clusters.domain.health import Marks
+from clusters.domain.ids import Instant
+from clusters.domain.job_events import AfterStop
+from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState
+from clusters.domain.policy import Policy
+from clusters.domain.space import Space
+from clusters.domain.topology import Site, Topology, build_topology
+
+#: Ended jobs that are remembered by name and outcome, so that a late command gets a true answer. All of them are in the log.
+REMEMBERED_JOBS = 10_000
+
+
+class Node:
+    """One compute tray."""
+
+    __slots__ = (
+        "condition",
+        "domain",
+        "evidence",
+        "failures",
+        "gpus",
+        "job",
+        "marks",
+        "name",
+        "problem",
+        "product",
+        "rack",
+        "shares",
+    )
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rack = ""
+        self.domain: str | None = None
+        self.gpus = 0
+        self.product = ""
+        self.problem = ""
+        self.evidence: tuple[str, ...] = ()
+        self.marks: Marks = {}
+        self.condition = Condition.HEALTHY
+        self.failures = 0  # NodeFailed events that changed something
+        self.job = ""  # holds the whole node
+        self.shares: dict[str, int] = {}  # job -> mask of the GPUs it has, for work below a node
+
+    @property
+    def placeable(self) -> bool:
+        """Whether it may take new work."""
+        return self.condition in PLACEABLE and not self.problem and self.domain is not None
+
+
+class Rack:
+    """Where nodes are drawn; keeps its identity while nodes come and go."""
+
+    __slots__ = ("block", "name", "switch_trays")
+
+    def __init__(self, name: str, block: str, switch_trays: int) -> None:
+        self.name = name
+        self.block = block
+        self.switch_trays = switch_trays
+
+
+class Slice:
+    """The nodes of a job in one domain, by slot; None is a slot whose node was lost."""
+
+    __slots__ = ("domain", "gpus", "nodes")
+
+    def __init__(self, domain: str, nodes: list[str | None], gpus: tuple[int, ...]) -> None:
+        self.domain = domain
+        self.nodes = nodes
+        self.gpus = gpus  # of the only node, for work below a node; else empty
+
+
+class Job:
+    """A job that has not ended, or whose work has not stopped everywhere yet."""
+
+    __slots__ = (
+        "after", "arrival", "blocked", "counts", "generation", "held_nodes", "id", "leaving", "moves", "placed_at", "priority", "reason", "request",
+        "seq", "slices", "started_at", "state", "submitted_at", "submitted_by", "swaps", "unstarted",
+    )  # fmt: skip
+
+    def __init__(self, *, id: str, seq: int, request: JobRequest, submitted_by: str, submitted_at: Instant) -> None:
+        self.id = id
+        self.seq = seq
+        self.request = request
+        self.submitted_by = submitted_by
+        self.submitted_at = submitted_at
+        self.arrival = ""
+        self.state = JobState.SUBMITTED
+        self.priority = request.priority
+        self.blocked = ""  # code of the last refusal while it waits or is stalled
+        self.counts: dict[str, int | str] = {}  # counted reasons of that refusal
+        self.reason = ""  # why it was stopped, requeued or held
+        self.placed_at: Instant | None = None  # of the present placement
+        self.started_at: Instant | None = None  # when work of the present placement first ran everywhere
+        self.generation = 0
+        self.slices: list[Slice] = []
+        self.held_nodes: dict[str, int] = {}  # nodes not yet confirmed stopped -> the generation at which the job got them
+        self.leaving: set[str] = set()  # held nodes that are to stop while the job goes on: the old places of a moved slice
+        self.unstarted: set[str] = set()  # assigned nodes whose work has not been reported started
+        self.after: AfterStop | None = None  # what comes once everything has stopped
+        self.swaps = 0
+        self.moves = 0
+
+    @property
+    def holders_stop(self) -> bool:
+        """Whether all its nodes are to stop, or should have."""
+        return self.state is JobState.STOPPING or self.state in TERMINAL
+
+    @property
+    def lost_slots(self) -> tuple[tuple[int, int], ...]:
+        """(slice, slot) of each slot without a node."""
+        return tuple((s, slot) for s, part in enumerate(self.slices) for slot, node in enumerate(part.nodes) if node is None)
+
+    @property
+    def width(self) -> int:
+        """Slots of the present placement."""
+        return sum(len(part.nodes) for part in self.slices)
+
+
+class ClusterState:
+    """Everything that decisions, pages and connectors read."""
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.name = ""
+        self.connector = ""
+        self.options: dict[str, float] = {}
+        self.clock = Clock(wall=0, cluster_time=0, speed=1.0)
+        self.frontier: Instant = 0  # cluster time of the simulated fleet's last fact
+        self.policy = Policy()
+        self.policy_version = 0
+        self.racks: dict[str, Rack] = {}
+        self.nodes: dict[str, Node] = {}
+        self.jobs: dict[str, Job] = {}
+        self.queue: list[tuple[int, int, str]] = []  # (-priority, seq, job), sorted: placed in this order
+        self.lost: set[str] = set()  # active jobs with a lost slot
+        self.stopped: set[str] = set()  # jobs in stopping whose work has stopped everywhere
+        self.ended: dict[str, JobState] = {}  # the last REMEMBERED_JOBS ended jobs, oldest first
+        self.tally: dict[str, int] = {}  # jobs ever submitted, finished, failed, cancelled, swaps, moves
+        self.plans: dict[str, list[int]] = {}  # plan -> positions of its ArrivalsPlanned events
+        self.arrived: dict[str, int] = {}  # plan -> rows submitted so far
+        self._space: Space | None = None
+
+    @property
+    def topology(self) -> Topology:
+        """The static shape of the present inventory."""
+        return self.space.topology
+
+    @property
+    def space(self) -> Space:
+        """The dense state; built on first use after the inventory changed."""
+        if self._space is None:
+            self._space = self.fresh_space()
+        return self._space
+
+    @property
+    def built_space(self) -> Space | None:
+        """The dense state, if the inventory has not changed since it was built."""
+        return self._space
+
+    def drop_space(self) -> None:
+        """The inventory changed: indexes are no longer valid."""
+        self._space = None
+
+    def fresh_space(self) -> Space:
+        """The dense state built from nodes and jobs alone."""
+        space = Space(build_topology(self._site(node) for node in self.nodes.values()))
+        space.at = self.seq
+        space.stamp = [self.seq] * len(space.stamp)
+        for index, site in enumerate(space.topology.nodes):
+            node = self.nodes[site.name]
+            space.set_placeable(index, node.placeable, degraded=node.condition is Condition.DEGRADED)
+            if node.failures > 1:
+                space.set_offender(index)
+            if node.job:
+                space.take(index)
+            for gpus in node.shares.values():
+                space.take_gpus(index, gpus)
+        for job in self.jobs.values():
+            for number in wanting_slices(job):
+                domain = space.topology.domain_index.get(job.slices[number].domain)
+                if domain is not None:
+                    space.add_want(domain, job.request.spares)
+        return space
+
+    def _site(self, node: Node) -> Site:
+        rack = self.racks.get(node.rack)
+        return Site(name=node.name, block=rack.block if rack else "", rack=node.rack, domain=node.domain, gpus=node.gpus)
+
+
+def wanting_slices(job: Job) -> range:
+    """The slices for which their domains owe spares: those of a placed job on more than one node."""
+    return range(len(job.slices) if job.state in ACTIVE and job.width > 1 else 0)
