@@ -84,9 +84,28 @@ class Job:
     """A job that has not ended, or whose work has not stopped everywhere yet."""
 
     __slots__ = (
-        "after", "arrival", "blocked", "counts", "generation", "held_nodes", "id", "leaving", "moves", "placed_at", "priority", "reason", "request",
-        "seq", "slices", "started_at", "state", "submitted_at", "submitted_by", "swaps", "unstarted",
-    )  # fmt: skip
+        "after",
+        "arrival",
+        "blocked",
+        "counts",
+        "generation",
+        "held_nodes",
+        "id",
+        "leaving",
+        "moves",
+        "placed_at",
+        "priority",
+        "reason",
+        "request",
+        "seq",
+        "slices",
+        "started_at",
+        "state",
+        "submitted_at",
+        "submitted_by",
+        "swaps",
+        "unstarted",
+    )
 
     def __init__(self, *, id: str, seq: int, request: JobRequest, submitted_by: str, submitted_at: Instant) -> None:
         self.id = id

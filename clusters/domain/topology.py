@@ -53,10 +53,13 @@ class Topology:
     usual_gpus: int  # GPUs of the most common kind of node; 0 when empty
 
 
-def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
+
+
+def natural_key(name: str) -> NaturalKey:
     """Sort key that puts r2 before r10; total, since it ends in the text itself."""
-    parts = [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(name) if part]
-    return (*parts, (2, 0, name))
+    parts = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(name) if part)
+    return parts, name
 
 
 def build_topology(sites: Iterable[Site]) -> Topology:
@@ -112,14 +115,13 @@ def _blocks_of_domains(sites: Sequence[Site]) -> dict[tuple[str, str], str]:
     return blocks
 
 
-_Order = tuple[tuple[tuple[int, int, str], ...], ...]
-
-
-def _order(site: Site, levels: tuple[str, ...], block_of_domain: Mapping[tuple[str, str], str]) -> _Order:
-    domain = natural_key(site.domain) if site.domain else ((3, 0, site.name),)
+def _order(
+    site: Site, levels: tuple[str, ...], block_of_domain: Mapping[tuple[str, str], str]
+) -> tuple[NaturalKey, NaturalKey, NaturalKey, NaturalKey]:
+    domain = natural_key(site.domain) if site.domain else (((2, 0, site.name),), site.name)
     rack = natural_key(site.rack)
-    middle = (rack, domain) if levels[1] == "rack" else (domain, rack)
-    return (natural_key(block_of_domain[_domain_key(site)]), *middle, natural_key(site.name))
+    outer, inner = (rack, domain) if levels[1] == "rack" else (domain, rack)
+    return natural_key(block_of_domain[_domain_key(site)]), outer, inner, natural_key(site.name)
 
 
 def _group(sites: Sequence[Site], key: Callable[[Site], object]) -> list[tuple[Site, int, int]]:
