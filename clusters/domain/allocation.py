@@ -2,51 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from clusters.domain.errors import BrokenInvariant
+from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import ACTIVE, TERMINAL
-from clusters.domain.state import REMEMBERED_JOBS, ClusterState, Job, wanting_slices
+from clusters.domain.state import REMEMBERED_JOBS, ClusterState, Job, Node, Slice, wanting_slices
 
 
-def hold_node(state: ClusterState, job: Job, name: str, gpus: tuple[int, ...]) -> None:
-    """Give a free node, or GPUs of it, to the job under its present generation."""
-    node = state.nodes.get(name)
-    if node is None or node.job or (node.shares and not gpus):
-        owner = "unknown" if node is None else f"held by {node.job or ', '.join(node.shares)}"
-        raise BrokenInvariant(f"job {job.id} was given node {name}, which is {owner}")
-    space = state.space
-    index = space.topology.index[name]
-    if gpus:
-        mask = sum(1 << gpu for gpu in gpus)
-        if any(mask & taken for taken in node.shares.values()) or mask >> node.gpus:
-            raise BrokenInvariant(f"job {job.id} was given GPUs {gpus} of node {name}, which are not all free")
-        node.shares[job.id] = mask
-        space.take_gpus(index, mask)
+def hold_slice(state: ClusterState, job: Job, assignment: SliceAssignment) -> Slice:
+    """Give the slice's free nodes, or the GPUs of its only node, to the job under its present generation."""
+    if assignment.gpus:
+        _hold_gpus(state, job, assignment)
     else:
+        _hold_nodes(state, job, assignment.domain, assignment.nodes)
+    return Slice(assignment.domain, list(assignment.nodes), assignment.gpus)
+
+
+def hold_spare(state: ClusterState, job: Job, domain: str, name: str) -> None:
+    """Give one more free node of the domain to the job under its present generation."""
+    _hold_nodes(state, job, domain, (name,))
+
+
+def _hold_nodes(state: ClusterState, job: Job, domain_name: str, names: tuple[str, ...]) -> None:
+    """Whole nodes at once: their domain's mask changes once."""
+    space = state.space
+    topology = space.topology
+    domain = topology.domain_index.get(domain_name, -1)
+    mask = 0
+    for name in names:
+        node = state.nodes.get(name)
+        if node is None or node.job or node.shares:
+            owner = "unknown" if node is None else f"held by {node.job or ', '.join(node.shares)}"
+            raise BrokenInvariant(f"job {job.id} was given node {name}, which is {owner}")
+        index = topology.index[name]
+        if topology.domain_of[index] != domain:
+            raise BrokenInvariant(f"job {job.id} was given node {name}, which is not in domain {domain_name}")
         node.job = job.id
-        space.take(index)
+        mask |= 1 << index - topology.domains[domain].first
+        job.held_nodes[name] = job.generation
+    job.unstarted.update(names)
+    space.take_mask(domain, mask)
+
+
+def _hold_gpus(state: ClusterState, job: Job, assignment: SliceAssignment) -> None:
+    (name,) = assignment.nodes
+    node = state.nodes.get(name)
+    mask = sum(1 << gpu for gpu in assignment.gpus)
+    if node is None or node.job or any(mask & taken for taken in node.shares.values()) or mask >> node.gpus:
+        raise BrokenInvariant(f"job {job.id} was given GPUs {assignment.gpus} of node {name}, which are not all free")
+    if node.domain != assignment.domain:
+        raise BrokenInvariant(f"job {job.id} was given node {name}, which is not in domain {assignment.domain}")
+    node.shares[job.id] = mask
     job.held_nodes[name] = job.generation
     job.unstarted.add(name)
+    state.space.take_gpus(state.topology.index[name], mask)
 
 
-def release_node(state: ClusterState, job: Job, name: str) -> None:
-    """The job's work on the node has stopped for certain: the node is free of it, and a slot that still counted on it is lost."""
-    node = state.nodes[name]
+def release_nodes(state: ClusterState, job: Job, names: Iterable[str]) -> None:
+    """The job's work on these nodes has stopped for certain: they are free of it, and slots that still counted on them are lost."""
     space = state.built_space
-    if node.job == job.id:
-        node.job = ""
-        if space is not None:
-            space.give_back(space.topology.index[name])
-    else:
-        mask = node.shares.pop(job.id)
-        if space is not None:
-            space.give_gpus(space.topology.index[name], mask)
+    masks: dict[int, int] = {}
+    for name in names:
+        node = state.nodes[name]
+        if node.job == job.id:
+            node.job = ""
+            if space is not None:
+                domain, bit = space.locate(space.topology.index[name])
+                masks[domain] = masks.get(domain, 0) | bit
+        else:
+            gpus = node.shares.pop(job.id)
+            if space is not None:
+                space.give_gpus(space.topology.index[name], gpus)
+        _forget_node(state, job, name)
+    if space is not None:
+        for domain, mask in masks.items():
+            space.give_mask(domain, mask)
+    settle(state, job)
+
+
+def fence_node(state: ClusterState, node: Node) -> None:
+    """Whatever ran on the node is dead: it leaves all its jobs."""
+    for job in (node.job, *node.shares):
+        if job:
+            release_nodes(state, state.jobs[job], (node.name,))
+
+
+def _forget_node(state: ClusterState, job: Job, name: str) -> None:
     del job.held_nodes[name]
     job.unstarted.discard(name)
-    leaving = name in job.leaving
-    job.leaving.discard(name)
-    if job.state in ACTIVE and not leaving:
+    if name in job.leaving:
+        job.leaving.discard(name)
+    elif job.state in ACTIVE:
         _lose_slot(state, job, name)
-    settle(state, job)
 
 
 def settle(state: ClusterState, job: Job) -> None:

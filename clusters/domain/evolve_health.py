@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clusters.domain import health_events as ev
-from clusters.domain.allocation import release_node
+from clusters.domain.allocation import fence_node
 from clusters.domain.books import Condition
 from clusters.domain.events import Event
 from clusters.domain.health import Flag, Mark, clear_flag, condition_of, set_mark
@@ -64,9 +64,7 @@ def _failed(state: ClusterState, node: Node, payload: ev.NodeFailed, *, new: boo
     if node.failures > 1 and space is not None:
         space.set_offender(space.topology.index[node.name])
     if payload.fencing:  # its work is known to be dead, so it leaves its jobs now
-        for job in (node.job, *node.shares):
-            if job:
-                release_node(state, state.jobs[job], node.name)
+        fence_node(state, node)
 
 
 def _rank(event: Event) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clusters.domain import inventory_events as ev
-from clusters.domain.allocation import release_node
+from clusters.domain.allocation import fence_node
 from clusters.domain.clock import Clock
 from clusters.domain.events import Event, PolicyActivated
 from clusters.domain.evolve_health import refresh_condition
@@ -63,9 +63,7 @@ def _removed(state: ClusterState, _: Event, payload: ev.NodeRemoved) -> None:
     node = state.nodes.get(payload.node)
     if node is None:
         return
-    for job in (node.job, *node.shares):
-        if job:
-            release_node(state, state.jobs[job], node.name)
+    fence_node(state, node)
     del state.nodes[payload.node]
     state.drop_space()
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from clusters.domain import job_events as ev
-from clusters.domain.allocation import hold_node, release_node, settle, want_spares
+from clusters.domain.allocation import hold_slice, hold_spare, release_nodes, settle, want_spares
 from clusters.domain.errors import BrokenInvariant
 from clusters.domain.events import Event
 from clusters.domain.ids import job_id
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobState
-from clusters.domain.state import ClusterState, Job, Slice
+from clusters.domain.state import ClusterState, Job
 
 
 def _submitted(state: ClusterState, event: Event, payload: ev.JobSubmitted) -> None:
@@ -88,18 +88,8 @@ def _placed(state: ClusterState, event: Event, payload: ev.JobPlaced) -> None:
     job.reason = ""
     job.placed_at = event.occurred_at
     job.started_at = None
-    job.slices = [_assign(state, job, part) for part in payload.slices]
+    job.slices = [hold_slice(state, job, part) for part in payload.slices]
     want_spares(state, job, wanted=True)
-
-
-def _assign(state: ClusterState, job: Job, assignment: ev.SliceAssignment) -> Slice:
-    topology = state.topology
-    domain = topology.domain_index.get(assignment.domain)
-    for name in assignment.nodes:
-        hold_node(state, job, name, assignment.gpus)
-        if topology.domain_of[topology.index[name]] != domain:
-            raise BrokenInvariant(f"node {name} of job {job.id} is not in domain {assignment.domain}")
-    return Slice(assignment.domain, list(assignment.nodes), assignment.gpus)
 
 
 def _work_started(state: ClusterState, event: Event, payload: ev.WorkStarted) -> None:
@@ -121,10 +111,9 @@ def _work_stopped(state: ClusterState, _: Event, payload: ev.WorkStopped) -> Non
     job = state.jobs.get(payload.job)
     if job is None:
         return
-    for name in payload.nodes:
-        since = job.held_nodes.get(name)
-        if since is not None and since <= payload.generation:
-            release_node(state, job, name)
+    never = payload.generation + 1
+    stopped = [name for name in payload.nodes if job.held_nodes.get(name, never) < never]
+    release_nodes(state, job, dict.fromkeys(stopped))  # a report may name a node twice
 
 
 def _stop_requested(state: ClusterState, _: Event, payload: ev.StopRequested) -> None:
@@ -164,7 +153,7 @@ def _swapped(state: ClusterState, _: Event, payload: ev.NodeSwapped) -> None:
             f"slot {payload.slot} of slice {payload.slice} of job {job.id} was swapped, but still has {part.nodes[payload.slot]}"
         )
     job.generation = payload.generation
-    hold_node(state, job, payload.new, part.gpus)
+    hold_spare(state, job, part.domain, payload.new)
     part.nodes[payload.slot] = payload.new
     job.swaps += 1
     _count(state, "swaps")
@@ -177,7 +166,7 @@ def _moved(state: ClusterState, _: Event, payload: ev.SliceMoved) -> None:
     job.generation = payload.generation
     job.leaving.update(name for name in payload.released if name in job.held_nodes)
     job.unstarted.difference_update(payload.released)
-    job.slices[payload.slice] = _assign(state, job, payload.assignment)
+    job.slices[payload.slice] = hold_slice(state, job, payload.assignment)
     want_spares(state, job, wanted=True)
     job.moves += 1
     _count(state, "moves")

@@ -60,26 +60,28 @@ class Space:
 
     def set_placeable(self, node: int, placeable: bool, *, degraded: bool = False) -> None:
         """Record whether the node may take new work, and whether at less than full strength."""
-        domain, bit = self._locate(node)
+        domain, bit = self.locate(node)
         self.placeable[domain] = _with(self.placeable[domain], bit, placeable)
         self.degraded[domain] = _with(self.degraded[domain], bit, degraded)
         self._refresh(domain)
 
     def set_offender(self, node: int) -> None:
         """Record that the node has failed more than once."""
-        domain, bit = self._locate(node)
+        domain, bit = self.locate(node)
         self.offenders[domain] |= bit
 
     def take(self, node: int) -> None:
         """The whole node is in use."""
-        domain, bit = self._locate(node)
-        self.used[domain] |= bit
+        self.take_mask(*self.locate(node))
+
+    def take_mask(self, domain: int, mask: int) -> None:
+        """These nodes of the domain are in use."""
+        self.used[domain] |= mask
         self._refresh(domain)
 
-    def give_back(self, node: int) -> None:
-        """The whole node is no longer in use."""
-        domain, bit = self._locate(node)
-        self.used[domain] &= ~bit
+    def give_mask(self, domain: int, mask: int) -> None:
+        """These nodes of the domain are no longer in use."""
+        self.used[domain] &= ~mask
         self._refresh(domain)
 
     def take_gpus(self, node: int, gpus: int) -> None:
@@ -92,7 +94,7 @@ class Space:
         left = self.gpus_left(node) | gpus
         if left == (1 << self.topology.nodes[node].gpus) - 1:
             self.gpu_free.pop(node, None)
-            self.give_back(node)
+            self.give_mask(*self.locate(node))
         else:
             self.gpu_free[node] = left
             self._touch(self.topology.domain_of[node])
@@ -120,7 +122,8 @@ class Space:
             wanted = max(wanted, policy.target_spares)
         return min(wanted, self.count[domain])
 
-    def _locate(self, node: int) -> tuple[int, int]:
+    def locate(self, node: int) -> tuple[int, int]:
+        """The node's domain and its bit in that domain's masks."""
         domain = self.topology.domain_of[node]
         return domain, 1 << (node - self.topology.domains[domain].first)
 
