@@ -1,0 +1,80 @@
+/**
+ * Buttons that act: ask in a dialog, post with the session's CSRF token, and say what came of it.
+ *
+ * A button carries `data-action-url`, `data-action-title` (the question), `data-action-text` (what will happen),
+ * `data-action-verb` (the word on the confirming button), and may carry `data-action-tone="danger"` and
+ * `data-action-reason` (asks for a reason, sent as `{"reason": ...}`). Errors are RFC 9457: title and detail.
+ */
+
+import { $, el, request, setText, signedOut } from "./dom.js";
+
+const LINGER = 8_000;
+
+export function toast(title, detail = "", tone = "good") {
+  const close = el("button", { class: "toast-close", type: "button", "aria-label": "Dismiss" }, "×");
+  const body = el("div", { class: "toast-body" }, el("strong", {}, title), detail && el("p", {}, detail));
+  const message = el("div", { class: `toast is-${tone}` }, body, close);
+  close.addEventListener("click", () => message.remove());
+  $("[data-toasts]").append(message);
+  if (tone === "good") setTimeout(() => message.remove(), LINGER);
+}
+
+async function problem(response) {
+  if (signedOut(response) && response.status !== 403) return ["You are signed out", "Sign in again, then repeat this."];
+  try {
+    const { title, detail } = await response.json();
+    return [title ?? "Not done", detail ?? ""];
+  } catch {
+    return ["Not done", `The server answered ${response.status} without a reason.`];
+  }
+}
+
+export class Actions {
+  /** `onDone()` is called after an action was accepted. */
+  constructor(onDone) {
+    this.dialog = $("#confirm");
+    this.onDone = onDone;
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-action-url]");
+      if (button) this.#ask(button);
+    });
+    this.dialog?.addEventListener("close", () => this.dialog.returnValue === "yes" && this.#act());
+  }
+
+  #ask(button) {
+    const { actionTitle, actionText = "", actionVerb, actionTone = "plain", actionReason } = button.dataset;
+    this.button = button;
+    setText($("[data-confirm-title]", this.dialog), actionTitle);
+    setText($("[data-confirm-text]", this.dialog), actionText);
+    const confirm = $("[data-confirm-yes]", this.dialog);
+    setText(confirm, actionVerb);
+    confirm.classList.toggle("is-danger", actionTone === "danger");
+    $("[data-confirm-reason]", this.dialog).hidden = actionReason === undefined;
+    $("[data-confirm-reason] input", this.dialog).value = "";
+    this.dialog.returnValue = "";
+    this.dialog.showModal();
+  }
+
+  async #act() {
+    const { button } = this;
+    const reason = $("[data-confirm-reason] input", this.dialog).value.trim();
+    button.disabled = true;
+    try {
+      const response = await request(button.dataset.actionUrl, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-CSRFToken": document.body.dataset.csrf },
+        body: JSON.stringify(reason ? { reason } : {}),
+      });
+      if (response.ok) {
+        toast(button.dataset.actionDone ?? `${button.dataset.actionVerb}: accepted`);
+        this.onDone();
+      } else {
+        toast(...(await problem(response)), "bad");
+      }
+    } catch {
+      toast("Not sent", "There is no connection to the server.", "bad");
+    } finally {
+      button.disabled = false;
+    }
+  }
+}

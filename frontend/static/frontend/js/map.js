@@ -1,0 +1,274 @@
+/**
+ * The fleet map: the pieces put together, and what pointer and keyboard do with them.
+ *
+ * What is lit follows one of two choices: a legend row or a job. The choice survives deltas, resyncs and resizes.
+ */
+
+import { $, $$, grouped, setText } from "./dom.js";
+import { HoverCard } from "./hover.js";
+import { Layout } from "./layout.js";
+import { Legend } from "./legend.js";
+import { Painter } from "./paint.js";
+import { RackTable } from "./table.js";
+
+const ARROWS = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"]);
+const LEAST_HEIGHT = 380;
+const BOTTOM = 40; // room below the map in the window
+
+export class FleetMap {
+  constructor(root, palette, fleet) {
+    Object.assign(this, { root, palette, fleet, cursor: -1, job: "", picked: null });
+    this.stage = $("[data-map-stage]", root);
+    this.canvas = $("canvas", root);
+    this.hoverBox = $("[data-map-hover]", root);
+    this.cursorBox = $("[data-map-cursor]", root);
+    this.line = $("[data-map-line]", root);
+    this.painter = new Painter(this.canvas, palette);
+    this.card = new HoverCard(this.stage, palette);
+    this.legend = new Legend($("[data-legend]"), (picked) => this.#pick(picked));
+    this.table = new RackTable($("[data-map-table]", root), (name) => this.#rackUrl(name));
+    this.#pointer();
+    this.#keyboard();
+    this.#controls();
+    new ResizeObserver(() => this.#resized()).observe(this.stage);
+    document.addEventListener("themechange", () => this.relayout());
+    this.#select(new URLSearchParams(location.search).get("job") ?? "");
+  }
+
+  /** After a snapshot: everything anew. */
+  reset() {
+    this.table.reset(this.fleet);
+    this.relayout();
+    this.#jobOptions();
+  }
+
+  /** After a delta: only what changed. */
+  change(nodes) {
+    if (!this.layout) return;
+    this.painter.change(nodes);
+    this.table.change(nodes);
+    this.numbers();
+    if (this.hovered) this.card.show(this.fleet, this.hovered.hit, this.hovered.x, this.hovered.y);
+    if (this.job) this.#tellSelection();
+  }
+
+  relayout() {
+    if (!this.fleet.racks) return;
+    const width = this.stage.clientWidth;
+    if (!width) return;
+    this.width = width;
+    const top = this.stage.getBoundingClientRect().top + window.scrollY;
+    this.layout = new Layout(this.fleet, width, Math.max(LEAST_HEIGHT, window.innerHeight - top - BOTTOM));
+    this.#light();
+    this.painter.reset(this.fleet, this.layout, resolvedTheme());
+    this.#leave();
+    this.#moveCursor(Math.min(this.cursor, this.fleet.racks.length - 1), { quiet: true });
+    this.numbers();
+  }
+
+  /** Legend and header figures from the fleet's own counts. */
+  numbers() {
+    const { counts, jobCounts = {} } = this.fleet;
+    this.legend.update(counts);
+    const use = (name) => counts.use[name] ?? 0;
+    const busy = ["external", "stopping", "allocated", "lent", "shared"].reduce((sum, name) => sum + use(name), 0);
+    const share = counts.nodes ? (100 * busy) / counts.nodes : 0;
+    const figures = {
+      nodes: grouped(counts.nodes),
+      racks: grouped(this.fleet.racks.length),
+      "in-use": `${share.toFixed(1)} %`,
+      busy: grouped(busy),
+      "whole-free": grouped(this.fleet.wholeFreeRacks()),
+      unhealthy: grouped(counts.nodes - (counts.condition.healthy ?? 0)),
+      running: grouped(jobCounts.running ?? 0),
+      waiting: grouped(jobCounts.waiting ?? 0),
+      stalled: grouped(jobCounts.stalled ?? 0),
+    };
+    for (const node of $$("[data-figure]")) setText(node, figures[node.dataset.figure]);
+    for (const bar of $$("[data-share]")) bar.style.flexGrow = use(bar.dataset.share);
+  }
+
+  #resized() {
+    if (this.stage.clientWidth !== this.width) this.relayout();
+  }
+
+  #rackUrl(name) {
+    return this.root.dataset.rackUrl.replace("RACK", encodeURIComponent(name));
+  }
+
+  #open(rack) {
+    location.assign(this.#rackUrl(this.fleet.racks[rack].name));
+  }
+
+  // What is lit
+
+  #light() {
+    const { fleet, picked, job } = this;
+    if (job) {
+      this.painter.lit = (node) => fleet.jobName(node) === job;
+    } else if (picked) {
+      const code = fleet[picked.kind === "use" ? "uses" : "conditions"].indexOf(picked.value);
+      this.painter.lit = (node) => fleet[picked.kind][node] === code;
+    } else {
+      this.painter.lit = null;
+    }
+  }
+
+  #relight() {
+    this.#light();
+    if (this.layout) this.painter.paintAll();
+  }
+
+  #pick(picked) {
+    this.picked = picked;
+    if (picked) this.#select("", { keepLegend: true });
+    this.#relight();
+  }
+
+  #select(job, { keepLegend = false } = {}) {
+    this.job = job;
+    if (!keepLegend && job) {
+      this.legend.clear();
+      this.picked = null;
+    }
+    const input = $("[data-map-job]", this.root);
+    if (input && document.activeElement !== input) input.value = job;
+    this.#tellSelection();
+    const url = new URL(location.href);
+    if (job) url.searchParams.set("job", job);
+    else url.searchParams.delete("job");
+    if (url.href !== location.href) history.replaceState(null, "", url);
+    this.#relight();
+  }
+
+  #tellSelection() {
+    const chip = $("[data-map-selection]", this.root);
+    chip.hidden = !this.job;
+    if (!this.job || !this.fleet.racks) return;
+    const nodes = this.fleet.nodesOf(this.job);
+    const racks = new Set([...nodes].map((node) => this.fleet.rackOf[node]));
+    const link = $("a", chip);
+    setText(link, this.job);
+    link.href = this.root.dataset.jobUrl.replace("JOB", encodeURIComponent(this.job));
+    const where = nodes.size ? `${grouped(nodes.size)} nodes in ${grouped(racks.size)} racks` : "holds no whole node now";
+    setText($("[data-map-selection-text]", chip), where);
+  }
+
+  #jobOptions() {
+    const list = $("[data-map-jobs]", this.root);
+    list?.replaceChildren(...this.fleet.placedJobs().map((job) => new Option(job, job)));
+  }
+
+  // Pointer
+
+  #pointer() {
+    this.stage.addEventListener("pointermove", (event) => this.#over(event));
+    this.stage.addEventListener("pointerleave", () => this.#leave());
+    this.canvas.addEventListener("click", (event) => {
+      const hit = this.layout?.hit(event.offsetX, event.offsetY);
+      if (hit && event.shiftKey && hit.node >= 0) this.#select(this.fleet.jobName(hit.node));
+      else if (hit) this.#open(hit.rack);
+      else this.#clear();
+    });
+  }
+
+  #over(event) {
+    if (!this.layout || event.target !== this.canvas) return;
+    const hit = this.layout.hit(event.offsetX, event.offsetY);
+    this.canvas.classList.toggle("is-link", Boolean(hit));
+    if (!hit) {
+      this.#leave();
+      return;
+    }
+    this.hovered = { hit, x: event.offsetX, y: event.offsetY };
+    this.card.show(this.fleet, hit, event.offsetX, event.offsetY);
+    this.#frame(this.hoverBox, hit.node < 0 ? this.layout.racks[hit.rack] : this.#cellBox(hit));
+  }
+
+  #leave() {
+    this.hovered = null;
+    this.card.hide();
+    this.hoverBox.hidden = true;
+  }
+
+  #cellBox({ rack, node }) {
+    return { ...this.layout.cellAt(rack, node), ...{ width: this.layout.cell.width, height: this.layout.cell.height } };
+  }
+
+  #frame(box, { x, y, width, height }) {
+    box.hidden = false;
+    Object.assign(box.style, { transform: `translate(${x}px, ${y}px)`, width: `${width}px`, height: `${height}px` });
+  }
+
+  // Keyboard
+
+  #keyboard() {
+    this.stage.addEventListener("keydown", (event) => {
+      if (!this.layout) return;
+      if (ARROWS.has(event.key)) {
+        event.preventDefault();
+        this.#moveCursor(this.cursor < 0 ? 0 : this.layout.neighbour(this.cursor, event.key));
+      } else if (event.key === "Enter" && this.cursor >= 0) {
+        this.#open(this.cursor);
+      } else if (event.key === "Escape") {
+        this.#clear();
+      }
+    });
+    this.stage.addEventListener("focus", () => this.#moveCursor(Math.max(0, this.cursor)));
+    this.stage.addEventListener("blur", () => (this.cursorBox.hidden = true));
+  }
+
+  #moveCursor(rack, { quiet = false } = {}) {
+    this.cursor = rack;
+    if (rack < 0 || document.activeElement !== this.stage) {
+      this.cursorBox.hidden = true;
+      return;
+    }
+    this.#frame(this.cursorBox, this.layout.racks[rack]);
+    this.cursorBox.scrollIntoView({ block: "nearest" });
+    if (!quiet) this.say(this.#rackText(rack));
+  }
+
+  #rackText(rack) {
+    const summary = this.fleet.rackSummary(rack);
+    const parts = summary.use.flatMap((count, code) => (count ? [`${count} ${this.palette.use[code].label.toLowerCase()}`] : []));
+    return `Rack ${this.fleet.racks[rack].name}, ${summary.count} nodes: ${parts.join(", ")}.`;
+  }
+
+  /** One line for screen readers. */
+  say(text) {
+    setText(this.line, text);
+  }
+
+  #clear() {
+    this.legend.clear();
+    this.picked = null;
+    this.#select("");
+  }
+
+  // Controls above the map
+
+  #controls() {
+    this.root.addEventListener("change", (event) => {
+      const { name, value } = event.target;
+      if (name === "map-by") {
+        this.painter.by = value;
+        this.#relight();
+      } else if (name === "map-view") {
+        this.stage.hidden = value !== "map";
+        this.table.show(value === "table");
+        if (value === "map") this.relayout();
+      } else if (event.target.matches("[data-map-job]")) {
+        this.#select(value.trim());
+      }
+    });
+    $("[data-map-job]", this.root)?.addEventListener("focus", () => this.#jobOptions());
+    $("[data-map-clear]", this.root).addEventListener("click", () => this.#clear());
+  }
+}
+
+export function resolvedTheme() {
+  const choice = document.documentElement.dataset.theme;
+  if (choice === "light" || choice === "dark") return choice;
+  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}

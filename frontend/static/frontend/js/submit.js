@@ -1,0 +1,68 @@
+/**
+ * The submit form: nodes or GPUs, and the slices a request would get, as it is typed.
+ *
+ * The form posts as any form; this only adds the preview, from the same engine that will decide.
+ */
+
+import { $, $$, el, request, setText } from "./dom.js";
+
+const PAUSE = 200;
+
+export class SubmitForm {
+  constructor(form) {
+    this.form = form;
+    this.text = $("[data-preview-text]");
+    this.slices = $("[data-preview-slices]");
+    this.asked = 0;
+    form.addEventListener("input", () => this.#changed());
+    this.#unit();
+    this.#changed();
+  }
+
+  #changed() {
+    this.#unit();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.#preview(), PAUSE);
+  }
+
+  /** Shows the field of the chosen unit; the other one is not sent. */
+  #unit() {
+    const unit = $('input[name="unit"]:checked', this.form)?.value;
+    for (const field of $$("[data-unit]", this.form)) {
+      field.hidden = field.dataset.unit !== unit;
+      $$("input", field).forEach((input) => (input.disabled = field.hidden));
+    }
+  }
+
+  async #preview() {
+    const asked = (this.asked += 1);
+    const query = new URLSearchParams();
+    for (const [name, value] of new FormData(this.form)) {
+      if (value && !["csrfmiddlewaretoken", "unit", "name"].includes(name)) query.set(name, value);
+    }
+    if (!query.get("nodes") && !query.get("gpus")) {
+      this.#show([], "Say how many nodes or GPUs, and the slices show here.", false);
+      return;
+    }
+    try {
+      const response = await request(`${this.form.dataset.previewUrl}?${query}`);
+      const answer = await response.json();
+      if (asked !== this.asked) return;
+      if (response.ok) this.#show(answer.slices, answer.text, false);
+      else this.#show([], answer.detail ?? answer.title, true);
+    } catch {
+      if (asked === this.asked) this.#show([], "The preview needs a connection to the server.", true);
+    }
+  }
+
+  #show(slices, text, wrong) {
+    setText(this.text, text);
+    this.text.classList.toggle("is-error", wrong);
+    this.slices.replaceChildren(...slices.map((size) => this.#slice(size)));
+  }
+
+  #slice(size) {
+    const trays = Array.from({ length: Math.min(size, 72) }, () => el("i"));
+    return el("figure", { class: "mini-slice" }, el("div", { class: "mini-trays" }, ...trays), el("figcaption", {}, String(size)));
+  }
+}

@@ -1,0 +1,57 @@
+/** The map as a table, for readers who cannot or do not want to use the picture: one row a rack, as live. */
+
+import { el, grouped, setText } from "./dom.js";
+
+const COLUMNS = ["Rack", "Block", "Nodes", "In use", "Spare", "Idle", "Stranded", "Out", "Not healthy", "Jobs"];
+
+export class RackTable {
+  constructor(host, rackUrl) {
+    this.host = host;
+    this.rackUrl = rackUrl;
+    this.rows = [];
+    this.dirty = new Set();
+  }
+
+  get shown() {
+    return !this.host.hidden;
+  }
+
+  reset(fleet) {
+    this.fleet = fleet;
+    this.rows = [];
+    if (this.shown) this.#build();
+  }
+
+  show(shown) {
+    this.host.hidden = !shown;
+    if (shown && this.fleet) this.#build();
+  }
+
+  change(nodes) {
+    if (!this.shown || !this.rows.length) return;
+    const racks = new Set(nodes.map((node) => this.fleet.rackOf[node]));
+    racks.forEach((rack) => this.#cells(rack).forEach((text, column) => setText(this.rows[rack][column], text)));
+  }
+
+  #build() {
+    const head = el("tr", {}, ...COLUMNS.map((name, column) => el("th", { scope: "col", class: column > 1 && column < 9 && "num" }, name)));
+    const body = el("tbody", {}, ...this.fleet.racks.map((rack, index) => this.#row(rack, index)));
+    this.host.replaceChildren(el("table", { class: "table" }, el("thead", {}, head), body));
+  }
+
+  #row(rack, index) {
+    const cells = this.#cells(index).map((text, column) => el("td", { class: column > 0 && column < 8 && "num" }, text));
+    this.rows[index] = cells;
+    const link = el("a", { href: this.rackUrl(rack.name) }, rack.name);
+    return el("tr", {}, el("th", { scope: "row" }, link), ...cells);
+  }
+
+  #cells(index) {
+    const { fleet } = this;
+    const { count, use, condition, jobs } = fleet.rackSummary(index);
+    const of = (name) => use[fleet.uses.indexOf(name)];
+    const busy = ["external", "stopping", "allocated", "lent", "shared"].reduce((sum, name) => sum + of(name), 0);
+    const numbers = [count, busy, of("spare"), of("idle"), of("stranded"), of("out"), count - condition[fleet.healthy]];
+    return [fleet.blocks[fleet.racks[index].block], ...numbers.map(grouped), jobs.join(", ")];
+  }
+}
