@@ -49,7 +49,11 @@ def make_app(environment: Environment) -> Celery:
         },
     )
     if environment.embedded:
-        app.conf.update(broker_url="memory://localhost/", broker_transport_options={"polling_interval": MEMORY_POLL})
+        app.conf.update(
+            broker_url="memory://localhost/",
+            broker_transport="config.memory.Transport",
+            broker_transport_options={"polling_interval": MEMORY_POLL},
+        )
     else:
         app.conf.update(broker_url=environment.redis_url)
     return app

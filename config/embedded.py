@@ -35,16 +35,21 @@ class Worker:
 
     def __init__(self, app: Celery) -> None:
         app.finalize()
-        controller = WorkController(
+        self._app = app
+        self._controller = WorkController(
             app=app, pool="solo", concurrency=1, without_heartbeat=True, without_mingle=True, without_gossip=True
         )
-        self._thread = threading.Thread(target=controller.start, name="worker", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="worker", daemon=True)
         self._beat = Service(app, max_interval=BEAT_LOOK_SECONDS, scheduler_cls=Scheduler)
 
     def start(self) -> None:
         worker_state.should_stop = None
         self._thread.start()
         threading.Thread(target=self._beat.start, name="beat", daemon=True).start()
+
+    def _work(self) -> None:
+        self._app.set_current()  # Celery keeps the current application per thread
+        self._controller.start()
 
     def stop(self) -> None:
         """Tell both to stop; the worker ends the task it runs first."""

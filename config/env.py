@@ -30,6 +30,7 @@ PORT = "PORT"
 KNOWN = (DATA_DIR, DATABASE_URL, REDIS_URL, SECRET_KEY, BIND, ALLOWED_HOSTS, HTTPS, SHARED)
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+EVERYWHERE = ("0.0.0.0", "::")
 SECRET_MIN_LENGTH = 50  # characters, as Django's own deployment check asks
 DEFAULT_PORT = 8000
 MAX_PORT = 65_535
@@ -66,6 +67,15 @@ class Environment:
     def embedded(self) -> bool:
         """One process does everything; a Redis URL says that there are several."""
         return self.redis_url is None
+
+    @property
+    def public_url(self) -> str:
+        """The address that people type to reach the pages, without a slash at its end."""
+        if self.https:
+            names = [host for host in self.allowed_hosts if host not in LOOPBACK_HOSTS]
+            return f"https://{names[0] if names else 'localhost'}"
+        host = "localhost" if self.bind in EVERYWHERE else self.bind
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 def read(environ: Mapping[str, str], base_dir: Path) -> Environment:
@@ -136,10 +146,8 @@ def _secret_key(environ: Mapping[str, str], data_dir: Path, problems: list[Probl
         problems.append(
             Problem(
                 code="E004",
-                message=f"{SECRET_KEY} has {len(secret or '')} characters; it signs logins and needs "
-                f"at least {SECRET_MIN_LENGTH}.",
-                hint="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))', "
-                "and give the same one to every process.",
+                message=f"{SECRET_KEY} has {len(secret or '')} characters; it signs logins and needs at least {SECRET_MIN_LENGTH}.",
+                hint="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))', and give the same one to every process.",
             )
         )
     return secret or ""
@@ -177,9 +185,7 @@ def _port(environ: Mapping[str, str], problems: list[Problem]) -> int:
     return DEFAULT_PORT
 
 
-def _allowed_hosts(
-    environ: Mapping[str, str], bind: str, problems: list[Problem], *, embedded: bool
-) -> tuple[str, ...]:
+def _allowed_hosts(environ: Mapping[str, str], bind: str, problems: list[Problem], *, embedded: bool) -> tuple[str, ...]:
     hosts = tuple(part.strip().lower() for part in environ.get(ALLOWED_HOSTS, "").split(",") if part.strip())
     hint = "List the names people type into the browser, separated by commas: gpu.example.org,10.1.2.3"
     wrong = [host for host in hosts if not _HOST.fullmatch(host)]

@@ -15,7 +15,7 @@ def read_secret(path: Path) -> str:
     """Return the kept secret, or "" when none was made yet."""
     try:
         return path.read_text(encoding="ascii").strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""
 
 

@@ -48,6 +48,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",  # every page, unless it says otherwise
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -82,7 +83,7 @@ SESSION_COOKIE_AGE = 7 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = ENVIRONMENT.https
 CSRF_COOKIE_SECURE = ENVIRONMENT.https
-LOGIN_URL = "accounts:login"
+LOGIN_URL = "frontend:login"
 LOGIN_REDIRECT_URL = "/"
 
 # ---- headers
@@ -108,8 +109,8 @@ CONTENT_SECURITY_POLICY = {
 
 # ---- static files
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
 #: Embedded runs serve straight from the source tree; otherwise `collectstatic` gives each file a name by its content.
+STATIC_ROOT = None if EMBEDDED else BASE_DIR / "staticfiles"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
     "staticfiles": {

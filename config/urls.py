@@ -6,6 +6,5 @@ from django.urls import include, path
 
 urlpatterns = [
     path("api/v1/", include("frontend.api.urls")),
-    path("", include("frontend.accounts.urls")),
-    path("", include("frontend.pages.urls")),
+    path("", include("frontend.urls")),
 ]

@@ -10,20 +10,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config import embedded
 from config.celery import app
-from config.env import LOOPBACK_HOSTS, Environment
+from config.env import Environment
 from frontend.accounts.links import first_run_link
 from tasks.runners import start_background
-
-EVERYWHERE = {"0.0.0.0", "::"}
-
-
-def public_url(environment: Environment) -> str:
-    """Return the address that people on this machine type to reach the pages."""
-    if environment.https:
-        names = [host for host in environment.allowed_hosts if host not in LOOPBACK_HOSTS]
-        return f"https://{names[0] if names else 'localhost'}"
-    host = "localhost" if environment.bind in EVERYWHERE else environment.bind
-    return f"http://{f'[{host}]' if ':' in host else host}:{environment.port}"
 
 
 class Command(BaseCommand):
@@ -41,7 +30,6 @@ class Command(BaseCommand):
             )
         self.say("database: bringing the tables up to date")
         call_command("migrate", interactive=False, verbosity=0)
-        url = public_url(environment)
         try:
             listener = embedded.listen(environment.bind, environment.port)
         except OSError as error:
@@ -51,7 +39,7 @@ class Command(BaseCommand):
             ) from error
         with listener, embedded.background(app, start_background):
             self.say("started: web server, task worker, background runners; Ctrl-C stops them")
-            self.say(f"open {first_run_link(url)}")
+            self.say(f"open {first_run_link(environment.public_url)}")
             embedded.serve(listener)
             self.say("stopping")
         self.say("stopped")
