@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
-from django.urls import path
+from django.urls import include, path
 from pytest_django import Settings
 
 pytestmark = pytest.mark.urls(__name__)
@@ -13,7 +13,7 @@ def page(_request: HttpRequest) -> HttpResponse:
     return HttpResponse("a page")
 
 
-urlpatterns = [path("page", page)]
+urlpatterns = [path("page", page), path("", include("frontend.urls"))]
 
 
 @pytest.fixture
