@@ -125,6 +125,8 @@ def want_spares(state: ClusterState, job: Job, *, wanted: bool) -> None:
 def _lose_slot(state: ClusterState, job: Job, name: str) -> None:
     for part in job.slices:
         if name in part.nodes:
-            part.nodes[part.nodes.index(name)] = None
+            slot = part.nodes.index(name)
+            part.nodes[slot] = None
+            part.lost[slot] = name
             state.lost.add(job.id)
             return

@@ -132,7 +132,7 @@ def _dump_job(job: Job) -> Plain:
         "request": asdict(job.request),
         "state": job.state.value,
         "counts": dict(sorted(job.counts.items())),
-        "slices": [[part.domain, list(part.nodes), list(part.gpus)] for part in job.slices],
+        "slices": [[part.domain, list(part.nodes), list(part.gpus), sorted(map(list, part.lost.items()))] for part in job.slices],
         "held_nodes": dict(sorted(job.held_nodes.items())),
         "leaving": sorted(job.leaving),
         "unstarted": sorted(job.unstarted),
@@ -154,9 +154,15 @@ def _load_job(plain: Plain) -> Job:
         setattr(job, field, plain[field])
     job.state = JobState(plain["state"])
     job.counts = dict(plain["counts"])
-    job.slices = [Slice(domain, list(nodes), tuple(gpus)) for domain, nodes, gpus in plain["slices"]]
+    job.slices = [_load_slice(*part) for part in plain["slices"]]
     job.held_nodes = dict(plain["held_nodes"])
     job.leaving = set(plain["leaving"])
     job.unstarted = set(plain["unstarted"])
     job.after = AfterStop(plain["after"]) if plain["after"] else None
     return job
+
+
+def _load_slice(domain: str, nodes: list[str | None], gpus: list[int], lost: list[tuple[int, str]]) -> Slice:
+    part = Slice(domain, list(nodes), tuple(gpus))
+    part.lost = dict(lost)
+    return part

@@ -155,6 +155,7 @@ def _swapped(state: ClusterState, _: Event, payload: ev.NodeSwapped) -> None:
     job.generation = payload.generation
     hold_spare(state, job, part.domain, payload.new)
     part.nodes[payload.slot] = payload.new
+    del part.lost[payload.slot]
     job.swaps += 1
     _count(state, "swaps")
     _resume(state, job)

@@ -21,6 +21,7 @@ class Space:
         "free",
         "gpu_free",
         "offenders",
+        "owing",
         "placeable",
         "stamp",
         "topology",
@@ -29,7 +30,7 @@ class Space:
     )
 
     #: What follows from who holds what and how the nodes are, and so can be built anew and compared.
-    COMPARED = ("placeable", "used", "free", "count", "degraded", "offenders", "wants", "buckets", "gpu_free")
+    COMPARED = ("placeable", "used", "free", "count", "degraded", "offenders", "wants", "owing", "buckets", "gpu_free")
 
     def __init__(self, topology: Topology) -> None:
         size = len(topology.domains)
@@ -43,6 +44,7 @@ class Space:
         self.offenders = [0] * size  # nodes that failed more than once
         self.stamp = [0] * size
         self.wants: list[tuple[int | None, ...]] = [()] * size  # spares that each multi-node slice there asks for (None: policy)
+        self.owing: dict[int | None, int] = {}  # spares asked for -> mask over domains in which some slice asks for so many
         self.gpu_free: dict[int, int] = {}  # node index -> mask of free GPUs, only nodes shared by GPU jobs
         widest = max((domain.size for domain in topology.domains), default=0)
         self.buckets = [0] * (widest + 1)  # free count -> mask over domains
@@ -53,7 +55,7 @@ class Space:
         twin = object.__new__(Space)
         twin.topology = self.topology
         twin.at = self.at
-        for name in ("placeable", "used", "free", "count", "degraded", "offenders", "stamp", "buckets", "wants"):
+        for name in ("placeable", "used", "free", "count", "degraded", "offenders", "stamp", "buckets", "wants", "owing"):
             setattr(twin, name, getattr(self, name).copy())
         twin.gpu_free = self.gpu_free.copy()
         return twin
@@ -106,6 +108,7 @@ class Space:
     def add_want(self, domain: int, spares: int | None) -> None:
         """A slice of a multi-node job runs in the domain and wants so many spares there (None: as the policy says)."""
         self.wants[domain] += (spares,)
+        self.owing[spares] = self.owing.get(spares, 0) | 1 << domain
         self._touch(domain)
 
     def drop_want(self, domain: int, spares: int | None) -> None:
@@ -113,6 +116,10 @@ class Space:
         wants = list(self.wants[domain])
         wants.remove(spares)
         self.wants[domain] = tuple(wants)
+        if spares not in wants:
+            left = self.owing.pop(spares) & ~(1 << domain)
+            if left:
+                self.owing[spares] = left
         self._touch(domain)
 
     def owed(self, domain: int, policy: Policy) -> int:

@@ -72,11 +72,12 @@ class Rack:
 class Slice:
     """The nodes of a job in one domain, by slot; None is a slot whose node was lost."""
 
-    __slots__ = ("domain", "gpus", "nodes")
+    __slots__ = ("domain", "gpus", "lost", "nodes")
 
     def __init__(self, domain: str, nodes: list[str | None], gpus: tuple[int, ...]) -> None:
         self.domain = domain
         self.nodes = nodes
+        self.lost: dict[int, str] = {}  # slot without a node -> the node it had
         self.gpus = gpus  # of the only node, for work below a node; else empty
 
 
