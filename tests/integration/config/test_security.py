@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import include, path
@@ -9,6 +10,7 @@ from pytest_django import Settings
 pytestmark = pytest.mark.urls(__name__)
 
 
+@login_not_required
 def page(_request: HttpRequest) -> HttpResponse:
     return HttpResponse("a page")
 
