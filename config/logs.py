@@ -26,7 +26,8 @@ class LineFormatter(logging.Formatter):
     default_msec_format = "%s.%03dZ"
 
     def format(self, record: logging.LogRecord) -> str:
-        head = f"{self.formatTime(record)} {record.levelname} {record.name} {escape(record.getMessage())}"
+        message = escape(record.getMessage().rstrip("\n"))
+        head = f"{self.formatTime(record)} {record.levelname} {record.name} {message}"
         if not record.exc_info:
             return head
         trace = self.formatException(record.exc_info).splitlines()
