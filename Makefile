@@ -48,7 +48,7 @@ test: install ## the whole suite: SQLite, PostgreSQL + Redis where they run, and
 
 .PHONY: faults
 faults: install ## the long forms of the tests that kill processes (many minutes)
-	@SLICEKEEPER_FAULTS=full $(PY) -m pytest -m faults tests
+	@FAULTS=full $(PY) -m pytest -m faults tests
 
 .PHONY: bench
 bench: install ## measure against the floors of the same run and print the table

@@ -10,11 +10,13 @@ import os
 
 from celery import Celery
 from django.conf import settings
-from kombu import Queue
+from kombu import Exchange, Queue
 
 from config.env import Environment
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+QUEUES = ("pass", "slow")
 
 #: Seconds between sweeps of the pass: the net under a wake-up that was lost.
 SWEEP_PERIOD = 10.0
@@ -28,7 +30,7 @@ def make_app(environment: Environment) -> Celery:
     app = Celery("slicekeeper", set_as_current=True)
     app.conf.update(
         imports=("tasks.passes",),
-        task_queues=(Queue("pass"), Queue("slow")),
+        task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
         task_default_queue="slow",
         task_routes={"tasks.passes.*": {"queue": "pass"}},
         task_serializer="json",
@@ -40,6 +42,7 @@ def make_app(environment: Environment) -> Celery:
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         broker_connection_retry_on_startup=True,
+        beat_scheduler="celery.beat:Scheduler",  # keeps nothing on disk: a period of ten seconds needs no memory
         beat_schedule={
             "sweep": {
                 "task": "tasks.passes.sweep",

@@ -62,6 +62,30 @@ def test_a_task_that_fails_does_not_stop_the_worker(app: Celery) -> None:
         assert ran.wait(10)
 
 
+def test_a_task_reaches_its_own_queue_and_runs_once(app: Celery) -> None:
+    ran: list[str] = []
+    last = threading.Event()
+
+    @app.task(name="tasks.other.note", shared=False)
+    def slow(name: str) -> None:
+        ran.append(name)
+
+    @app.task(name="tasks.passes.note", shared=False)
+    def quick(name: str) -> None:
+        ran.append(name)
+
+    @app.task(name="tasks.other.end", shared=False)
+    def end() -> None:
+        last.set()
+
+    with embedded.background(app, no_runners):
+        slow.delay("slow")
+        quick.delay("pass")
+        end.delay()
+        assert last.wait(10)
+    assert sorted(ran) == ["pass", "slow"]
+
+
 def test_the_beat_sends_what_is_scheduled(app: Celery) -> None:
     ran = threading.Event()
 
