@@ -1,0 +1,72 @@
+"""Which GPUs an event gives to a job, and which it takes back: the guard that no GPU has two owners.
+
+Claims are written in the transaction of their event, under a unique constraint, so that even a program that decides wrongly cannot book a
+GPU twice. They follow from the events and the sizes of nodes, by the rules of the fold: a node leaves a job when its work is reported
+stopped, or known to be dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from clusters.domain.events import Payload
+from clusters.domain.health_events import NodeFailed
+from clusters.domain.inventory_events import NodeRemoved
+from clusters.domain.job_events import JobPlaced, NodeSwapped, SliceMoved, WorkStopped
+from clusters.domain.state import ClusterState
+
+Gpu = tuple[str, int]  # node, GPU
+
+
+class Claimed(NamedTuple):
+    """A job gets GPUs of a node."""
+
+    node: str
+    gpus: tuple[int, ...]
+    job: str
+    generation: int
+
+
+class Released(NamedTuple):
+    """GPUs of a node are free again: all of them, or those that one job got up to a generation."""
+
+    node: str
+    job: str | None
+    generation: int
+
+
+Change = Claimed | Released
+
+
+def releases(payloads: Iterable[Payload]) -> Iterator[Change]:
+    """What facts give back; they never claim."""
+    for payload in payloads:
+        if isinstance(payload, WorkStopped):
+            for node in payload.nodes:
+                yield Released(node, payload.job, payload.generation)
+        elif isinstance(payload, NodeRemoved) or (isinstance(payload, NodeFailed) and payload.fencing):
+            yield Released(payload.node, None, 0)
+
+
+def changes(state: ClusterState, payloads: Iterable[Payload]) -> Iterator[Change]:
+    """What a decision on this state claims and gives back, in order."""
+    for payload in payloads:
+        match payload:
+            case JobPlaced():
+                for part in payload.slices:
+                    for node in part.nodes:
+                        yield Claimed(node, part.gpus or _all_gpus(state, node), payload.job, payload.generation)
+            case SliceMoved():
+                for node in payload.assignment.nodes:
+                    gpus = payload.assignment.gpus or _all_gpus(state, node)
+                    yield Claimed(node, gpus, payload.job, payload.generation)
+            case NodeSwapped():
+                gpus = state.jobs[payload.job].slices[payload.slice].gpus or _all_gpus(state, payload.new)
+                yield Claimed(payload.new, gpus, payload.job, payload.generation)
+            case _:
+                yield from releases((payload,))
+
+
+def _all_gpus(state: ClusterState, node: str) -> tuple[int, ...]:
+    return tuple(range(state.nodes[node].gpus))

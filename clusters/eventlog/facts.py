@@ -1,0 +1,129 @@
+"""What may go into a log, and how it is numbered. Every error names the field, the value, and what would be right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from clusters.domain.errors import InvalidRequest, SourceSequence
+from clusters.domain.events import (
+    MAX_SOURCE,
+    MAX_SOURCE_ID,
+    PAYLOADS,
+    Event,
+    NewEvent,
+    Payload,
+    PolicyActivated,
+    subject_of,
+)
+from clusters.domain.ids import Instant, job_id
+from clusters.domain.inventory_events import ClusterCreated
+from clusters.domain.job_events import JobPlaced, JobSubmitted, NodeSwapped, SliceMoved
+from clusters.eventlog.request import Request
+
+MAX_CLUSTER = 63  # characters of a cluster's name: also a host name's label
+MAX_REQUEST_ID = 120  # characters: leaves room for the numbers of a decision's events
+MAX_INTEGER = 2**63 - 1  # what the stores hold
+
+#: Only decisions place work and set policies, and only `create` opens a log.
+_NO_FACTS = (JobPlaced, NodeSwapped, SliceMoved, PolicyActivated, ClusterCreated)
+
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_CLUSTER - 1}}}")
+
+
+def check_new_log(cluster: str, facts: Sequence[NewEvent]) -> None:
+    """Refuse a name that no URL could hold, and a log that does not begin with its creation."""
+    if not _NAME.fullmatch(cluster):
+        raise InvalidRequest("cluster", cluster, f"give 1 to {MAX_CLUSTER} letters, digits, dots, dashes or underscores")
+    first = facts[0].payload if facts else None
+    if not isinstance(first, ClusterCreated) or first.name != cluster:
+        raise InvalidRequest("facts", type(first).__name__, f"let the first be ClusterCreated with the name {cluster!r}")
+    for fact in facts:
+        _check_envelope(fact)
+
+
+def check_facts(facts: Iterable[NewEvent]) -> None:
+    """Refuse facts that nobody but the control plane can state, and envelopes that no store could hold."""
+    for fact in facts:
+        if isinstance(fact.payload, _NO_FACTS):
+            raise InvalidRequest("payload", type(fact.payload).__name__, "only a decision of the control plane makes this event")
+        _check_envelope(fact)
+
+
+def check_request(request: Request) -> None:
+    """Refuse names that the events of the decision could not carry."""
+    _check_text("source", request.source, MAX_SOURCE)
+    if request.request_id is not None:
+        _check_text("request_id", request.request_id, MAX_REQUEST_ID)
+    _check_text("correlation", request.correlation, MAX_SOURCE_ID, least=0)
+
+
+def _check_envelope(fact: NewEvent) -> None:
+    if type(fact.payload).__name__ not in PAYLOADS:
+        raise InvalidRequest("payload", type(fact.payload).__name__, "give one of the events of clusters.domain.events")
+    _check_text("source", fact.source, MAX_SOURCE)
+    _check_text("source_id", fact.source_id, MAX_SOURCE_ID)
+    _check_text("correlation", fact.correlation, MAX_SOURCE_ID, least=0)
+    for field, value in (("occurred_at", fact.occurred_at), ("source_seq", fact.source_seq), ("causation", fact.causation)):
+        if value is not None and not 0 <= value <= MAX_INTEGER:
+            raise InvalidRequest(field, value, f"give a whole number from 0 to {MAX_INTEGER}")
+
+
+def _check_text(field: str, value: str, most: int, *, least: int = 1) -> None:
+    if not (least <= len(value) <= most and (value.isprintable() or not value)):
+        raise InvalidRequest(field, value[:most], f"give {least} to {most} printable characters")
+
+
+def sequenced_sources(facts: Iterable[NewEvent]) -> dict[str, bool]:
+    """Whether each source numbers its facts; raises SourceSequence where it does so for some of them only."""
+    sources: dict[str, bool] = {}
+    for fact in facts:
+        numbers = fact.source_seq is not None
+        if sources.setdefault(fact.source, numbers) != numbers:
+            raise SourceSequence(f"source {fact.source!r} gives source_seq for some of its facts only; give it always or never")
+    return sources
+
+
+def number_facts(facts: Iterable[NewEvent], first: int, wall: Instant) -> list[Event]:
+    """The facts as events from position `first` on."""
+    return [
+        Event(
+            seq,
+            type(fact.payload).__name__,
+            fact.payload.VERSION,
+            fact.occurred_at,
+            wall,
+            subject_at(fact.payload, seq),
+            fact.payload,
+            fact.source,
+            fact.source_id,
+            fact.source_seq,
+            fact.causation,
+            fact.correlation,
+        )
+        for seq, fact in enumerate(facts, first)
+    ]
+
+
+def number_decision(request: Request, payloads: Iterable[Payload], first: int, now: Instant) -> list[NewEvent]:
+    """The events of a decision: the first has the request's own id, the others follow from it."""
+    name = request.request_id or str(first)
+    return [
+        NewEvent(payload, now, request.source, f"{name}/{number}" if number else name, None, request.causation, request.correlation)
+        for number, payload in enumerate(payloads)
+    ]
+
+
+def subject_at(payload: Payload, seq: int) -> str:
+    """What the event at a position is about: a submission is about the job that gets its id from there."""
+    return job_id(seq) if isinstance(payload, JobSubmitted) else subject_of(payload)
+
+
+def same_fact(event: Event | NewEvent, fact: NewEvent) -> bool:
+    """Whether an event of this source and id says what the fact says. A retry may carry another correlation."""
+    return (
+        event.payload == fact.payload
+        and event.occurred_at == fact.occurred_at
+        and event.source_seq == fact.source_seq
+        and event.causation == fact.causation
+    )

@@ -1,0 +1,129 @@
+"""The event log over a store: facts, decisions, live states, and telling those who listen in this process."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from uuid import uuid4
+
+from clusters.domain.decision import Decide, DecisionRecord, Refusal
+from clusters.domain.events import Event, NewEvent
+from clusters.domain.ids import Instant
+from clusters.domain.state import ClusterState
+from clusters.eventlog import snapshots
+from clusters.eventlog.claims import Gpu
+from clusters.eventlog.deciding import Decider
+from clusters.eventlog.facts import check_facts, check_new_log, check_request, number_facts, sequenced_sources
+from clusters.eventlog.follow import LiveCluster
+from clusters.eventlog.intake import Intake, Sources
+from clusters.eventlog.port import Committed, Receipt
+from clusters.eventlog.request import Request
+from clusters.eventlog.storage import Position, Store
+
+logger = logging.getLogger(__name__)
+
+Subscriber = Callable[[str], None]
+
+
+def wall_now() -> Instant:
+    """The wall clock: the only one that the log reads."""
+    return time.time_ns() // 1_000
+
+
+class StoredLog:
+    """See port.EventLog for what each method promises."""
+
+    def __init__(self, store: Store, wall: Callable[[], Instant] = wall_now) -> None:
+        self._store = store
+        self._wall = wall
+        self._sources = Sources()
+        self._intake = Intake(store, self._sources, wall)
+        self._decider = Decider(store, self._sources, wall)
+        self._lives: dict[str, LiveCluster] = {}
+        self._subscribers: tuple[Subscriber, ...] = ()
+        self._guard = threading.Lock()  # of the two above
+
+    # ---- writing
+
+    def create(self, cluster: str, facts: Sequence[NewEvent]) -> None:
+        check_new_log(cluster, facts)
+        sources = sequenced_sources(facts)
+        with self._store.creating(cluster, uuid4().hex) as writer:
+            self._sources.check(writer, sources)
+            writer.add(number_facts(facts, 1, self._wall()))
+        self._notify(cluster)
+
+    def append_facts(self, cluster: str, facts: Sequence[NewEvent]) -> tuple[Receipt, ...]:
+        check_facts(facts)
+        receipts = self._intake.append(cluster, facts) if facts else ()
+        if not all(receipt.duplicate for receipt in receipts):
+            self._notify(cluster)
+        return receipts
+
+    def commit(self, cluster: str, request: Request, decide: Decide) -> Committed | Refusal:
+        check_request(request)
+        live = self.live(cluster)
+        with live.lock:
+            outcome = self._decider.commit(live, request, decide)
+        if isinstance(outcome, Committed) and outcome.events and not outcome.duplicate:
+            self._notify(cluster)
+        return outcome
+
+    # ---- reading
+
+    def clusters(self) -> tuple[str, ...]:
+        return self._store.names()
+
+    def position(self, cluster: str) -> Position:
+        return self._store.position(cluster)
+
+    def head(self, cluster: str) -> int:
+        return self._store.position(cluster).head
+
+    def read(self, cluster: str, after: int = 0, limit: int | None = None) -> Iterator[Event]:
+        return self._store.read(cluster, after, limit)
+
+    def about(self, cluster: str, subject: str, after: int = 0) -> Iterator[Event]:
+        return self._store.about(cluster, subject, after)
+
+    def decisions(self, cluster: str, after: int = 0) -> Iterator[tuple[int, int, DecisionRecord]]:
+        return self._store.decisions(cluster, after)
+
+    def claims(self, cluster: str) -> dict[Gpu, tuple[str, int]]:
+        return self._store.claims(cluster)
+
+    # ---- states
+
+    def live(self, cluster: str) -> LiveCluster:
+        known = self._lives.get(cluster)
+        if known is not None:
+            return known
+        self._store.position(cluster)  # a name that is no cluster's gets no place in the table
+        with self._guard:
+            return self._lives.setdefault(cluster, LiveCluster(self, cluster))
+
+    def save_snapshot(self, cluster: str, state: ClusterState) -> None:
+        self._store.save_snapshot(cluster, snapshots.pack(state), snapshots.KEPT)
+
+    def load_snapshot(self, cluster: str, upto: int | None = None) -> ClusterState | None:
+        return snapshots.latest_sound(cluster, self._store.snapshots(cluster), upto)
+
+    # ---- telling (a shortcut: following `head` is the truth)
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        with self._guard:
+            self._subscribers = (*self._subscribers, callback)
+        return lambda: self._unsubscribe(callback)
+
+    def _unsubscribe(self, callback: Subscriber) -> None:
+        with self._guard:
+            self._subscribers = tuple(other for other in self._subscribers if other is not callback)
+
+    def _notify(self, cluster: str) -> None:
+        for callback in self._subscribers:
+            try:
+                callback(cluster)
+            except Exception:  # the append stands: one who listens badly must not undo it for the caller
+                logger.exception("a subscriber of cluster %r failed", cluster)

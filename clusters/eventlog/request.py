@@ -1,0 +1,20 @@
+"""A command on its way to be decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clusters.domain.commands import Command
+from clusters.domain.ids import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Who sends which command. The same source and request_id sent again get the decision of the first time."""
+
+    command: Command
+    source: str
+    request_id: str | None  # None: nobody will send it again; the position names it
+    now: Instant | None = None  # cluster time of the decision; None: the cluster's clock says
+    correlation: str = ""
+    causation: int | None = None
