@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
 
-app_name = "accounts"
-urlpatterns: list[URLPattern] = []
+from frontend.accounts import views
+
+urlpatterns = [
+    path("login/", views.sign_in, name="login"),
+    path("logout/", views.sign_out, name="logout"),
+]
