@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from typing import Any
 
-websocket_urlpatterns: list[URLPattern] = []
+from django.urls import path, re_path
+
+from frontend.live.endpoint import live_socket, refuse
+
+#: Routes of Channels: `path` takes ASGI applications here, which its types do not know.
+websocket_urlpatterns: list[Any] = [
+    path("ws/clusters/<str:cluster>/", live_socket),  # type: ignore[arg-type]
+    re_path("", refuse),  # type: ignore[arg-type]
+]

@@ -1,0 +1,135 @@
+"""One live socket: from the handshake until either side has had enough.
+
+Closing codes: 4401 the session has ended, 4404 no such cluster, 4408 no sign of life. A handshake that is refused says only 403; browsers
+then ask over HTTP whether they are still signed in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import suppress
+from typing import Any, cast
+from urllib.parse import parse_qs
+
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
+from django.db import Error as DatabaseError
+
+from clusters.domain.errors import ClusterError, UnknownCluster
+from frontend.live.access import may_open, signed_in
+from frontend.live.hub import GONE, the_hub
+from frontend.live.subscriber import Subscriber, Timing
+
+logger = logging.getLogger(__name__)
+security = logging.getLogger("slicekeeper.security")
+
+SIGNED_OUT = 4401
+SILENT = 4408
+TOO_BIG = 1009
+TROUBLE = 1011
+
+#: Characters of a message from a browser; a pong has 15.
+MOST_INBOUND = 1_000
+#: Digits of a position.
+MOST_DIGITS = 18
+
+TIMING = Timing()
+
+
+async def live_socket(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    """Serve one socket."""
+    await receive()  # websocket.connect
+    cluster: str = cast(dict[str, Any], scope)["url_route"]["kwargs"]["cluster"]
+    if not await may_open(scope):
+        security.warning("live socket of cluster %r refused to %s", cluster, (scope["client"] or ("?",))[0])
+        await _close(send, SIGNED_OUT)
+        return
+    socket = Subscriber()
+    try:
+        channel = await the_hub().channel(cluster)
+        await channel.join(socket, *_position(scope))
+    except UnknownCluster:
+        await _close(send, GONE)
+        return
+    except (ClusterError, DatabaseError) as error:
+        logger.warning("live: cannot read cluster %r: %s", cluster, error)
+        await _close(send, TROUBLE)
+        return
+    try:
+        await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
+        await _serve(scope, receive, send, socket)
+    finally:
+        channel.leave(socket)
+
+
+async def refuse(_scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+    """Answer on every other path."""
+    await receive()
+    await _close(send, GONE)
+
+
+def _position(scope: WebSocketScope) -> tuple[int | None, str]:
+    """(since, epoch) that the browser has; None where it has nothing, or says something that is no position."""
+    query = parse_qs(scope["query_string"].decode("latin1"))
+    since = query.get("since", [""])[0]
+    known = since.isascii() and since.isdigit() and len(since) <= MOST_DIGITS
+    return (int(since) if known else None), query.get("epoch", [""])[0]
+
+
+async def _serve(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable, socket: Subscriber) -> None:
+    reader = asyncio.create_task(_read(receive, socket))
+    tasks = {reader, asyncio.create_task(_write(send, socket)), asyncio.create_task(_watch(scope, socket))}
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    # Where the browser has left, or does not read, saying goodbye would only wait.
+    if socket.closing is not None and socket.sending_since is None and reader.cancelled():
+        await _close(send, socket.closing)
+
+
+async def _write(send: ASGISendCallable, socket: Subscriber) -> None:
+    with suppress(OSError):  # the browser has left: the reader hears of it
+        while (text := await socket.next()) is not None:
+            await send({"type": "websocket.send", "bytes": None, "text": text})
+
+
+async def _read(receive: ASGIReceiveCallable, socket: Subscriber) -> None:
+    """Whatever a browser says is a sign of life; there is nothing else to say."""
+    while True:
+        message = await receive()
+        if message["type"] != "websocket.receive":
+            return
+        socket.heard_at = time.monotonic()
+        if len(message.get("text") or message.get("bytes") or "") > MOST_INBOUND:
+            socket.close(TOO_BIG)
+
+
+async def _watch(scope: WebSocketScope, socket: Subscriber) -> None:
+    """Ping, and end the socket when it shows no life or its session has ended."""
+    pinged = checked = time.monotonic()
+    while True:
+        await asyncio.sleep(TIMING.look)
+        now = time.monotonic()
+        if socket.closing is not None:  # the writer had its time to say goodbye
+            return
+        if socket.overdue(TIMING):
+            socket.close(SILENT)
+            return
+        if now - pinged >= TIMING.ping:
+            pinged = now
+            socket.ping()
+        if now - checked >= TIMING.recheck:
+            checked = now
+            if not await signed_in(scope):
+                socket.close(SIGNED_OUT)
+
+
+async def _close(send: ASGISendCallable, code: int) -> None:
+    with suppress(OSError):
+        await send({"type": "websocket.close", "code": code, "reason": None})
