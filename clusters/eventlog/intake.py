@@ -14,7 +14,7 @@ from clusters.domain.events import Event, NewEvent
 from clusters.domain.ids import Instant
 from clusters.eventlog.claims import releases
 from clusters.eventlog.facts import number_facts, same_fact, sequenced_sources
-from clusters.eventlog.port import Receipt
+from clusters.eventlog.port import Guard, Receipt
 from clusters.eventlog.storage import Repeated, Store, Writer
 
 security = logging.getLogger("slicekeeper.security")
@@ -55,24 +55,28 @@ class Intake:
         self._sources = sources
         self._wall = wall
 
-    def append(self, cluster: str, facts: Sequence[NewEvent]) -> tuple[Receipt, ...]:
+    def append(self, cluster: str, facts: Sequence[NewEvent], guard: Guard | None = None) -> tuple[Receipt, ...]:
         """Store what is new of the facts."""
         try:
-            return self._append_new(cluster, facts)
+            return self._append_new(cluster, facts, guard)
         except Repeated:
-            return self._append_rest(cluster, facts)
+            return self._append_rest(cluster, facts, guard)
 
-    def _append_new(self, cluster: str, facts: Sequence[NewEvent]) -> tuple[Receipt, ...]:
+    def _append_new(self, cluster: str, facts: Sequence[NewEvent], guard: Guard | None) -> tuple[Receipt, ...]:
         sources = sequenced_sources(facts)
         with self._store.writing(cluster) as writer:
+            if guard is not None:
+                guard()
             self._sources.check(writer, sources)
             self._add(writer, facts)
         self._sources.learn(writer.position.epoch, sources)
         first = writer.position.head + 1
         return tuple(Receipt(seq, False) for seq in range(first, first + len(facts)))
 
-    def _append_rest(self, cluster: str, facts: Sequence[NewEvent]) -> tuple[Receipt, ...]:
+    def _append_rest(self, cluster: str, facts: Sequence[NewEvent], guard: Guard | None) -> tuple[Receipt, ...]:
         with self._store.writing(cluster) as writer:
+            if guard is not None:
+                guard()
             self._sources.check(writer, sequenced_sources(facts))
             stored = self._find(cluster, facts)
             fresh: dict[Key, NewEvent] = {}

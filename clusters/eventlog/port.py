@@ -7,7 +7,7 @@ event exactly once and in order, however many write at the same time: an event b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -18,6 +18,9 @@ from clusters.eventlog.request import Request
 if TYPE_CHECKING:
     from clusters.domain.state import ClusterState
     from clusters.eventlog.follow import LiveCluster
+
+#: Looks, in the transaction of an append, whether the writer may still write.
+Guard = Callable[[], None]
 
 
 class Receipt(NamedTuple):
@@ -54,8 +57,11 @@ class EventLog(Protocol):
     def about(self, cluster: str, subject: str, after: int = 0) -> Iterator[Event]:
         """Events of one job, node or rack, in order."""
 
-    def append_facts(self, cluster: str, facts: Sequence[NewEvent]) -> tuple[Receipt, ...]:
-        """Store facts, all or none; repeated ones are absorbed. Raises SourceConflict, SourceSequence, InvalidRequest."""
+    def append_facts(self, cluster: str, facts: Sequence[NewEvent], guard: Guard | None = None) -> tuple[Receipt, ...]:
+        """Store facts, all or none; repeated ones are absorbed. Raises SourceConflict, SourceSequence, InvalidRequest.
+
+        `guard` is called in the transaction, once it holds the log's lock; what it raises refuses the facts.
+        """
 
     def commit(self, cluster: str, request: Request, decide: Decide) -> Committed | Refusal:
         """Decide on the state at the head and store what follows; a refusal stores nothing."""

@@ -12,7 +12,7 @@ from clusters.domain.inventory_events import ClockSet, ClusterCreated
 from clusters.domain.policy import Policy
 from clusters.eventlog.database import DatabaseLog
 from clusters.eventlog.log import wall_now
-from clusters.eventlog.port import Committed, Receipt
+from clusters.eventlog.port import Committed, Guard, Receipt
 from clusters.eventlog.request import Request
 
 #: The source of what the control plane itself says of a cluster.
@@ -25,6 +25,26 @@ def default_log() -> DatabaseLog:
     return DatabaseLog()
 
 
+def opening(
+    name: str,
+    *,
+    connector: str = "none",
+    options: Mapping[str, float] | None = None,
+    by: str = "",
+    speed: float = 1.0,
+    cluster_time: Instant | None = None,
+) -> list[NewEvent]:
+    """The first events of a cluster: a running clock and the default policy."""
+    wall = wall_now()
+    start = wall if cluster_time is None else cluster_time
+    payloads = (
+        ClusterCreated(name=name, connector=connector, options=dict(options or {})),
+        ClockSet(wall=wall, cluster_time=start, speed=speed),
+        PolicyActivated(version=1, policy=Policy(), reason="defaults of a new cluster", by=by),
+    )
+    return [NewEvent(payload, start, SYSTEM, f"create/{type(payload).__name__}") for payload in payloads]
+
+
 def create_cluster(
     name: str,
     *,
@@ -34,20 +54,14 @@ def create_cluster(
     speed: float = 1.0,
     cluster_time: Instant | None = None,
 ) -> None:
-    """Create a cluster with a running clock and the default policy; raises ClusterExists."""
-    wall = wall_now()
-    start = wall if cluster_time is None else cluster_time
-    payloads = (
-        ClusterCreated(name=name, connector=connector, options=dict(options or {})),
-        ClockSet(wall=wall, cluster_time=start, speed=speed),
-        PolicyActivated(version=1, policy=Policy(), reason="defaults of a new cluster", by=by),
-    )
-    default_log().create(name, [NewEvent(payload, start, SYSTEM, f"create/{type(payload).__name__}") for payload in payloads])
+    """Create an empty cluster; raises ClusterExists."""
+    events = opening(name, connector=connector, options=options, by=by, speed=speed, cluster_time=cluster_time)
+    default_log().create(name, events)
 
 
-def append_facts(cluster: str, facts: Sequence[NewEvent]) -> tuple[Receipt, ...]:
-    """Store facts, all or none; repeated ones are absorbed."""
-    return default_log().append_facts(cluster, facts)
+def append_facts(cluster: str, facts: Sequence[NewEvent], guard: Guard | None = None) -> tuple[Receipt, ...]:
+    """Store facts, all or none; repeated ones are absorbed. `guard` looks in the transaction whether the writer may still write."""
+    return default_log().append_facts(cluster, facts, guard)
 
 
 def commit(cluster: str, request: Request, decide: Decide) -> Committed | Refusal:
