@@ -32,7 +32,7 @@ class DatabaseUrlError(ValueError):
         self.hint = hint
 
 
-def databases(url: str) -> dict[str, object]:
+def connection_settings(url: str) -> dict[str, object]:
     """Return the settings of the connection that the URL names."""
     try:
         parts = urlsplit(url)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from config.database import DatabaseUrlError, databases
+from config.database import DatabaseUrlError, connection_settings
 from config.secret import SECRET_FILE, ensure_secret, read_secret
 
 DATA_DIR = "SLICEKEEPER_DATA_DIR"
@@ -116,7 +116,7 @@ def _data_dir(environ: Mapping[str, str], base_dir: Path, problems: list[Problem
 def _databases(environ: Mapping[str, str], data_dir: Path, problems: list[Problem]) -> dict[str, dict[str, object]]:
     url = environ.get(DATABASE_URL) or f"sqlite:///{data_dir / 'slicekeeper.sqlite3'}"
     try:
-        return {"default": databases(url)}
+        return {"default": connection_settings(url)}
     except DatabaseUrlError as error:
         problems.append(Problem(code="E002", message=f"{DATABASE_URL}: {error}", hint=error.hint))
         return {}

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from config.database import DatabaseUrlError, databases
+from config.database import DatabaseUrlError, connection_settings
 
 
 def read(url: str) -> dict[str, Any]:
-    return databases(url)
+    return connection_settings(url)
 
 
 def test_sqlite_takes_an_absolute_and_a_relative_path() -> None:
