@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 . ./services.env
 
-database_ready() { PGCONNECT_TIMEOUT=3 psql -qAt "$SLICEKEEPER_DATABASE_URL" -c 'select 1' >/dev/null 2>&1; }
+database_ready() { PGCONNECT_TIMEOUT=3 psql -qAt "${SLICEKEEPER_DATABASE_URL%%\?*}" -c 'select 1' >/dev/null 2>&1; }
 redis_ready() { [ "$(timeout 3 redis-cli -u "$SLICEKEEPER_REDIS_URL" ping 2>/dev/null)" = PONG ]; }
 as_postgres() { if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$@"; else sudo -n -u postgres "$@"; fi; }
 need() { command -v "$1" >/dev/null || { echo "services: $1 is not installed; on Debian: apt-get install $2"; exit 1; }; }
