@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clusters.connectors.models import FleetLease, Presence
 from clusters.eventlog.models import (
     Cluster,
     GpuClaim,
@@ -17,6 +18,7 @@ from clusters.eventlog.models import (
 
 __all__ = [
     "Cluster",
+    "FleetLease",
     "GpuClaim",
     "JobRecord",
     "LogDecision",
@@ -25,5 +27,6 @@ __all__ = [
     "LogSnapshot",
     "LogSource",
     "MaintenanceEntry",
+    "Presence",
     "ProjectionPosition",
 ]
