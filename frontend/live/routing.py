@@ -6,10 +6,11 @@ from typing import Any
 
 from django.urls import path, re_path
 
+from frontend import converters  # noqa: F401 - registers the converters
 from frontend.live.endpoint import live_socket, refuse
 
 #: Routes of Channels: `path` takes ASGI applications here, which its types do not know.
 websocket_urlpatterns: list[Any] = [
-    path("ws/clusters/<str:cluster>/", live_socket),  # type: ignore[arg-type]
+    path("ws/clusters/<cluster:cluster>/", live_socket),  # type: ignore[arg-type]
     re_path("", refuse),  # type: ignore[arg-type]
 ]

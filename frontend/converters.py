@@ -1,0 +1,24 @@
+"""The names that stand in paths. What cannot be a name is not found, before anything is asked of a database."""
+
+from __future__ import annotations
+
+from django.urls import register_converter
+from django.urls.converters import StringConverter
+
+from clusters.eventlog.facts import MAX_CLUSTER
+
+
+class ClusterName(StringConverter):
+    """The name of a cluster."""
+
+    regex = rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_CLUSTER - 1}}}"
+
+
+class JobId(StringConverter):
+    """The id of a job: `j` and the position of its submission."""
+
+    regex = "j[0-9]{6,18}"
+
+
+register_converter(ClusterName, "cluster")
+register_converter(JobId, "job")
