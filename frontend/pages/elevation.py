@@ -22,7 +22,8 @@ WIDTH = 420  # of the rack itself
 RAIL = 10  # each side of the trays
 HEAD = 10  # above the first and below the last tray
 BAND = 26  # coloured end of a tray, with the shape of its use
-NAME_SHARE = 0.45  # of a tray's text, for the node's name; the rest is its job's
+NAME_SHARE = 0.36  # of a tray's text, for the node's name; the rest is its job's
+SLOT_ROOM = 34  # for a slot number at the right end
 NVL72_TOP = 10  # compute trays above the switch trays of an NVL72
 NVL72_TRAYS = 18
 CHARACTER = 6.6  # mean width of a character of the labels, pixels
@@ -38,6 +39,7 @@ class Slot:
     job: str = ""  #: id of the job on it, or ""
     label: str = ""  #: what to write for the job, or "" for its id
     url: str = ""  #: page of the job, or ""
+    slot: int | None = None  #: its number in the job's slice, where it has one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +66,7 @@ class Elevation:
         """The whole drawing as one `svg` element."""
         view = f'viewBox="0 0 {self.width} {self.height}" width="{self.width}" height="{self.height}"'
         parts = (self.draw_title(), self.draw_frame(), *self.draw_slots(), *self.draw_switches())
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="elevation" role="group" {view}>{"".join(parts)}</svg>'
-        )
+        return f'<svg xmlns="http://www.w3.org/2000/svg" class="elevation" role="group" {view}>{"".join(parts)}</svg>'
 
     def draw_title(self) -> str:
         counted = f"{len(self.rack.slots)} nodes, {self.rack.switch_trays} switch trays"
@@ -82,7 +82,7 @@ class Elevation:
 
     def draw_slots(self) -> list[str]:
         return [
-            self.draw_number(index, self._slot_top(index)) + self.draw_slot(slot, self._slot_top(index))
+            self.draw_number(index, self._slot_top(index)) + self.draw_slot(slot, self._slot_top(index), named=self._opens_run(index))
             for index, slot in enumerate(self.rack.slots)
         ]
 
@@ -91,16 +91,17 @@ class Elevation:
         middle = y + UNIT / 2 + 4
         return f'<text class="elevation-number" x="{MARGIN - 8}" y="{middle:g}" text-anchor="end">{index + 1}</text>'
 
-    def draw_slot(self, slot: Slot, y: int) -> str:
-        """One compute tray; a link where it has work."""
+    def draw_slot(self, slot: Slot, y: int, *, named: bool) -> str:
+        """One compute tray; a link where it has work. `named` trays carry the label of their job."""
         use, condition = state_of("use", slot.use), state_of("condition", slot.condition)
         x, width = MARGIN + RAIL, WIDTH - 2 * RAIL
         told = [slot.node, use.label, condition.label] + ([slot.job] if slot.job else [])
+        told += [] if slot.slot is None else [f"slot {slot.slot}"]
         parts = [
             f"<title>{escape(', '.join(told))}</title>",
             f'<rect class="elevation-tray" x="{x}" y="{y}" width="{width}" height="{UNIT}" rx="2"/>',
             self.draw_band("use", use, x, y),
-            self.draw_labels(slot, x + BAND + 8, y),
+            self.draw_labels(slot, x + BAND + 8, y, named=named),
         ]
         if slot.condition != "healthy":
             parts.append(self.draw_band("condition", condition, x + width - BAND, y))
@@ -119,23 +120,22 @@ class Elevation:
             f'transform="translate({left:g} {top:g}) scale({scale:g})" d="{shape_path(state)}"/></g>'
         )
 
-    def draw_labels(self, slot: Slot, x: int, y: int) -> str:
-        """The node's name at the left, its job's at the right."""
+    def draw_labels(self, slot: Slot, x: int, y: int, *, named: bool) -> str:
+        """The node's name, the label of its job, and its slot number at the right."""
         room = WIDTH - 2 * RAIL - 2 * BAND - 16
-        middle = y + UNIT / 2 + 4
+        middle, from_name = y + UNIT / 2 + 4, x + room * NAME_SHARE
         name = fitted(slot.node, room * NAME_SHARE)
-        job = fitted(slot.label or slot.job, room * (1 - NAME_SHARE) - 8)
+        job = fitted(slot.label or slot.job, room * (1 - NAME_SHARE) - SLOT_ROOM) if named else ""
+        number = "" if slot.slot is None else str(slot.slot)
         return (
             f'<text class="elevation-node" x="{x}" y="{middle:g}">{escape(name)}</text>'
-            f'<text class="elevation-job" x="{x + room}" y="{middle:g}" text-anchor="end">{escape(job)}</text>'
+            f'<text class="elevation-job" x="{from_name:g}" y="{middle:g}">{escape(job)}</text>'
+            f'<text class="elevation-job" x="{x + room}" y="{middle:g}" text-anchor="end">{number}</text>'
         )
 
     def draw_switches(self) -> list[str]:
         top = HEAD + self.above * (UNIT + GAP)
-        return [
-            self.draw_switch(tray, top + (tray - 1) * (SWITCH_UNIT + GAP))
-            for tray in range(1, self.rack.switch_trays + 1)
-        ]
+        return [self.draw_switch(tray, top + (tray - 1) * (SWITCH_UNIT + GAP)) for tray in range(1, self.rack.switch_trays + 1)]
 
     def draw_switch(self, tray: int, y: int) -> str:
         """One NVLink switch tray: a lower tray with its row of ports."""
@@ -149,6 +149,11 @@ class Elevation:
             f'<rect x="{x}" y="{y}" width="{width}" height="{SWITCH_UNIT}" rx="2"/>'
             f'<path class="elevation-ports" d="M{x + BAND + 8} {middle:g}h{width - 2 * BAND - 16}"/></g>'
         )
+
+    def _opens_run(self, index: int) -> bool:
+        """Whether a tray is the first of its job, also anew below the switch trays."""
+        slots = self.rack.slots
+        return index in (0, self.above) or slots[index - 1].job != slots[index].job
 
     def _slot_top(self, index: int) -> int:
         below = self.rack.switch_trays * (SWITCH_UNIT + GAP) if index >= self.above else 0

@@ -39,7 +39,7 @@ _CORNER = "M13 3.5V13H3.5z"
 _DASH = "M3 6.8h10v2.4H3z"
 _SQUARE = "M5 5h6v6H5z"
 _PLAY = "M5 3.2L13 8l-8 4.8z"
-_HOURGLASS = "M3.8 3h8.4L9.2 8l3 5H3.8l3-5z"
+_HANDS = "M7 3.8h2v3.8l2.9 1.7-1 1.8L7 8.8z"
 _PAUSE = "M4.2 3.5h2.6v9H4.2zM9.2 3.5h2.6v9H9.2z"
 _CHECK = "M3 8.4l1.9-1.9 2 2 4.3-4.7L13 5.4l-6 6.7z"
 _ARROW = "M3 6.7h4.5V3.5L13 8l-5.5 4.5V9.3H3z"
@@ -105,7 +105,7 @@ USES = _states(
 JOB_STATES = _states(
     ("submitted", "Submitted", "#6b7480", "#98a3b2", "◌", "hollow", _RING, "Accepted, not yet in the queue."),
     ("held", "Held", "#7a56c8", "#a78bf0", "⏸", "hollow", _PAUSE, "Kept out of the queue until released."),
-    ("waiting", "Waiting", "#9a6a00", "#d9a535", "⧗", "hollow", _HOURGLASS, "In the queue; its page says what it waits for."),
+    ("waiting", "Waiting", "#9a6a00", "#d9a535", "⧗", "hollow", _HANDS, "In the queue; its page says what it waits for."),
     ("placed", "Placed", "#3f72cf", "#6594ea", "◎", "hollow", _DOT, "Has its nodes; work not started yet."),
     ("starting", "Starting", "#3f72cf", "#6594ea", "➜", "hollow", _ARROW, "Work is starting on its nodes."),
     ("running", "Running", "#2f66c9", "#6594ea", "▶", "solid", _PLAY, "Work runs on every slot."),
@@ -114,6 +114,18 @@ JOB_STATES = _states(
     ("finished", "Finished", "#24804f", "#4fb981", "✓", "solid", _CHECK, "Ended well."),
     ("failed", "Failed", "#cf2f2f", "#f0605c", "✕", "solid", _CROSS, "Ended by its own failure."),
     ("cancelled", "Cancelled", "#6b7480", "#98a3b2", "–", "solid", _DASH, "Ended on request."),
+)
+
+#: Colours by which jobs are told apart on the map, light and dark; what a colour is, the hover card says.
+JOB_HUES = (
+    ("#3f72cf", "#6594ea"),
+    ("#0d8285", "#35b3b5"),
+    ("#7a56c8", "#a78bf0"),
+    ("#4f7d2e", "#86b85a"),
+    ("#a34d8a", "#d388bd"),
+    ("#2b7ba3", "#5cb0d8"),
+    ("#8a6a2f", "#c4a05c"),
+    ("#5b6aa8", "#97a3de"),
 )
 
 STATES: dict[Kind, tuple[State, ...]] = {"condition": CONDITIONS, "use": USES, "job": JOB_STATES}
@@ -137,8 +149,9 @@ def shape_path(state: State) -> str:
 def palette_data() -> dict[str, object]:
     """What the browser needs to draw and name every state, in the order of the codes."""
     fields = ("value", "label", "meaning", "light", "dark", "glyph", "ground", "mark")
-    states = {kind: [{name: getattr(state, name) for name in fields} for state in STATES[kind]] for kind in STATES}
-    return {"box": BOX, "rack": {"light": RACK_LIGHT, "dark": RACK_DARK}, **states}
+    states: dict[str, object] = {kind: [{name: getattr(state, name) for name in fields} for state in STATES[kind]] for kind in STATES}
+    hues = [{"light": light, "dark": dark} for light, dark in JOB_HUES]
+    return {"box": BOX, "rack": {"light": RACK_LIGHT, "dark": RACK_DARK}, "hues": hues, **states}
 
 
 def palette_json() -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import groupby
 
 from django import template
 from django.utils.html import format_html, format_html_join
@@ -19,9 +21,7 @@ _UNITS = (("d", 86_400 * _SECOND), ("h", 3_600 * _SECOND), ("min", 60 * _SECOND)
 @register.simple_tag
 def glyph(kind: Kind, value: str) -> SafeString:
     """The shape of a state alone, beside text that already names it."""
-    return format_html(
-        '<svg class="glyph {0}-{1}" aria-hidden="true"><use href="#{0}-{1}"/></svg>', kind, state_of(kind, value).value
-    )
+    return format_html('<svg class="glyph {0}-{1}" aria-hidden="true"><use href="#{0}-{1}"/></svg>', kind, state_of(kind, value).value)
 
 
 @register.simple_tag
@@ -40,12 +40,8 @@ def state(kind: Kind, value: str) -> SafeString:
 @register.simple_tag
 def state_symbols() -> SafeString:
     """One hidden sprite with the shape of every state; `glyph` refers to it."""
-    shapes = (
-        (kind, look.value, BOX, BOX, shape_path(look)) for kind, states in STATES.items() for look in states
-    )
-    symbols = format_html_join(
-        "", '<symbol id="{}-{}" viewBox="0 0 {} {}"><path fill-rule="evenodd" d="{}"/></symbol>', shapes
-    )
+    shapes = ((kind, look.value, BOX, BOX, shape_path(look)) for kind, states in STATES.items() for look in states)
+    symbols = format_html_join("", '<symbol id="{}-{}" viewBox="0 0 {} {}"><path fill-rule="evenodd" d="{}"/></symbol>', shapes)
     return format_html('<svg class="sprite" aria-hidden="true" width="0" height="0">{}</svg>', symbols)
 
 
@@ -60,7 +56,8 @@ def duration(microseconds: int | None) -> str:
     """A span as its two largest units: `3 d 4 h`, `2 min 10 s`, `0 s`; empty for none."""
     if microseconds is None:
         return ""
-    rest, parts = max(int(microseconds), 0), []
+    rest = max(int(microseconds), 0)
+    parts: list[str] = []
     for name, size in _UNITS:
         amount, rest = divmod(rest, size)
         if amount or parts:
@@ -88,6 +85,15 @@ def moment(microseconds: int) -> str:
 def iso(microseconds: int) -> str:
     """An Instant for the `datetime` attribute of a time element."""
     return datetime.fromtimestamp(microseconds / _SECOND, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@register.filter
+def sizes(slices: Iterable[int]) -> str:
+    """Slice sizes in order, equal ones folded: `16 + 16`, `20 × 16 + 12 × 15`; empty for none."""
+    runs = [(size, len(list(run))) for size, run in groupby(slices)]
+    if len(runs) == 1 and runs[0][1] == 2:
+        return f"{runs[0][0]} + {runs[0][0]}"
+    return " + ".join(str(size) if times == 1 else f"{times} × {size}" for size, times in runs)
 
 
 @register.filter

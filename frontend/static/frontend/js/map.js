@@ -58,7 +58,8 @@ export class FleetMap {
     if (!width) return;
     this.width = width;
     const top = this.stage.getBoundingClientRect().top + window.scrollY;
-    this.layout = new Layout(this.fleet, width, Math.max(LEAST_HEIGHT, window.innerHeight - top - BOTTOM));
+    const height = Math.max(LEAST_HEIGHT, window.innerHeight - top - BOTTOM);
+    this.layout = new Layout(this.fleet, width, height, this.painter.labelWidth(this.fleet.racks));
     this.#light();
     this.painter.reset(this.fleet, this.layout, resolvedTheme());
     this.#leave();
@@ -182,11 +183,13 @@ export class FleetMap {
     }
     this.hovered = { hit, x: event.offsetX, y: event.offsetY };
     this.card.show(this.fleet, hit, event.offsetX, event.offsetY);
+    this.painter.glow(hit.node < 0 ? -1 : this.fleet.nodeJob[hit.node]);
     this.#frame(this.hoverBox, hit.node < 0 ? this.layout.racks[hit.rack] : this.#cellBox(hit));
   }
 
   #leave() {
     this.hovered = null;
+    this.painter.glow(-1);
     this.card.hide();
     this.hoverBox.hidden = true;
   }

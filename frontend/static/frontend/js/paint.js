@@ -8,8 +8,10 @@
 import { reducedMotion } from "./dom.js";
 import { Sprites } from "./sprites.js";
 
-const FLASH = { ms: 900, most: 400, alpha: 0.85 };
+const FLASH = { ms: 900, most: 400, alpha: 0.5 };
 const DIM = 0.14;
+const GLOW = 0.3;
+const LABEL_SIZE = 10;
 const FONT = 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
 
 export class Painter {
@@ -22,11 +24,20 @@ export class Painter {
     this.dirty = new Set();
     this.flashes = new Map(); // node -> time of its change
     this.frame = 0;
+    this.glowing = -1; // index of the job under the pointer
+  }
+
+  /** Lets all nodes of a job stand out; -1 for none. */
+  glow(job) {
+    if (job === this.glowing) return;
+    const nodes = [this.glowing, job].flatMap((each) => [...(this.fleet.nodesOfJob.get(each) ?? [])]);
+    this.glowing = job;
+    this.change(nodes, { flash: false });
   }
 
   /** Takes a new fleet, layout, theme or pixel ratio, and paints all of it. */
   reset(fleet, layout, theme) {
-    Object.assign(this, { fleet, layout, theme });
+    Object.assign(this, { fleet, layout, theme, glowing: -1 });
     this.ratio = Math.max(1, window.devicePixelRatio || 1);
     const [width, height] = [this.#px(layout.width), this.#px(layout.height)];
     if (this.canvas.width !== width) this.canvas.width = width;
@@ -95,49 +106,80 @@ export class Painter {
   /** One changed cell: back to the rack's ground, then its picture, then what is left of its flash. */
   #paintCell(node, { x, y }, now) {
     const { pen, sprites } = this;
-    const box = [this.#px(x), this.#px(y), sprites.width, sprites.height];
     pen.fillStyle = this.rack;
-    pen.fillRect(...box);
+    pen.fillRect(this.#px(x), this.#px(y), sprites.width, sprites.height);
     this.#stamp(node, { x, y });
     const since = this.flashes.get(node);
     if (since === undefined) return;
     const left = 1 - (now - since) / FLASH.ms;
     if (left <= 0) return;
-    pen.globalAlpha = FLASH.alpha * Math.min(1, left) ** 2;
+    this.#wash({ x, y }, FLASH.alpha * Math.min(1, left) ** 2);
+  }
+
+  /** A veil of ink over a cell. */
+  #wash({ x, y }, alpha) {
+    const { pen, sprites } = this;
+    pen.globalAlpha = alpha;
     pen.fillStyle = this.ink;
-    pen.fillRect(...box);
+    pen.fillRect(this.#px(x), this.#px(y), sprites.width, sprites.height);
     pen.globalAlpha = 1;
   }
 
   #stamp(node, { x, y }) {
     const { pen, sprites, fleet } = this;
-    const at = sprites.at(this.by, fleet.use[node], fleet.condition[node]);
+    const use = this.by === "condition" ? null : fleet.use[node];
+    const at = sprites.at(use, fleet.condition[node], this.by === "job" ? fleet.hue(node, this.palette.hues.length) : -1);
     const dim = this.lit && !this.lit(node);
     if (dim) pen.globalAlpha = DIM;
     const { width, height } = sprites;
-    pen.drawImage(sprites.canvas, at.x, at.y, width, height, this.#px(x), this.#px(y), width, height);
+    if (at.plain) {
+      if (pen.fillStyle !== at.plain) pen.fillStyle = at.plain;
+      pen.fillRect(this.#px(x), this.#px(y), width, height);
+    } else {
+      pen.drawImage(sprites.canvas, at.x, at.y, width, height, this.#px(x), this.#px(y), width, height);
+    }
     if (dim) pen.globalAlpha = 1;
+    if (this.glowing >= 0 && fleet.nodeJob[node] === this.glowing) this.#wash({ x, y }, GLOW);
+  }
+
+  /** What the shortest form of any rack's name takes, in CSS pixels. */
+  labelWidth(racks) {
+    this.pen.font = `${LABEL_SIZE}px ${FONT}`;
+    const shorten = shortener(racks.map((rack) => rack.name));
+    const longest = racks.map((rack) => shorten.least(rack.name)).reduce((a, b) => (b.length > a.length ? b : a), "");
+    return this.pen.measureText(longest).width + 1;
   }
 
   #labels() {
     const { pen, layout, fleet } = this;
     pen.textBaseline = "alphabetic";
     pen.textAlign = "left";
-    pen.font = `600 ${this.#px(11)}px ${FONT}`;
-    for (const block of layout.blocks) {
-      const name = this.#fit(fleet.blocks[block.block], this.#px(block.width));
-      pen.fillStyle = this.ink;
-      pen.fillText(name, this.#px(block.x), this.#px(block.y + 11));
-    }
+    layout.blocks.forEach((block) => this.#blockLabel(block));
     if (!layout.cell.labels) return;
-    pen.font = `${this.#px(10)}px ${FONT}`;
+    pen.font = `${this.#px(LABEL_SIZE)}px ${FONT}`;
     pen.textAlign = "center";
     pen.fillStyle = this.muted;
     const shorten = shortener(fleet.racks.map((rack) => rack.name));
     for (const place of layout.racks) {
-      const name = shorten(fleet.racks[place.rack].name, (text) => pen.measureText(text).width <= this.#px(place.width + 3));
-      if (name) pen.fillText(name, this.#px(place.x + place.width / 2), this.#px(place.y + place.height + 11));
+      const { name } = fleet.racks[place.rack];
+      const text = pen.measureText(name).width <= this.#px(place.width) ? name : shorten.least(name);
+      pen.fillText(text, this.#px(place.x + place.width / 2), this.#px(place.y + place.height + 11));
     }
+  }
+
+  /** A block's name and, where its racks are not named one by one, which racks it holds. */
+  #blockLabel({ block, x, y, width, first, last }) {
+    const { pen, fleet } = this;
+    pen.font = `600 ${this.#px(11)}px ${FONT}`;
+    pen.fillStyle = this.ink;
+    const name = this.#fit(fleet.blocks[block], this.#px(width));
+    pen.fillText(name, this.#px(x), this.#px(y + 11));
+    if (this.layout.cell.labels) return;
+    const from = pen.measureText(name).width + this.#px(6);
+    const range = first === last ? fleet.racks[first].name : `${fleet.racks[first].name} – ${fleet.racks[last].name}`;
+    pen.font = `${this.#px(LABEL_SIZE)}px ${FONT}`;
+    pen.fillStyle = this.muted;
+    if (from + pen.measureText(range).width <= this.#px(width)) pen.fillText(range, this.#px(x) + from, this.#px(y + 11));
   }
 
   #fit(text, width) {
@@ -148,12 +190,12 @@ export class Painter {
   }
 }
 
-/** Rack names without what they all begin with, where the whole name has no room; none rather than half a name. */
+/** Rack names without what they all begin with, up to where the numbers start. */
 function shortener(names) {
   let common = names[0] ?? "";
   for (const name of names) {
     while (!name.startsWith(common)) common = common.slice(0, -1);
   }
-  const shared = common.replace(/[0-9]+$/, "").length;
-  return (name, fits) => [name, name.slice(shared)].find((text) => text && fits(text)) ?? "";
+  const shared = names.length > 1 ? common.replace(/[0-9]+$/, "").length : 0;
+  return { least: (name) => name.slice(shared) || name };
 }

@@ -1,9 +1,9 @@
 /**
  * Ready-made cells: one small picture for each look a node can have, drawn once and copied from then on.
  *
- * A look is (use, condition) when the map is coloured by use, and the condition alone when coloured by condition.
- * By use, a condition that is not healthy sits on the cell as a badge with its mark; a free node that its
- * condition keeps out of work is nothing but that badge.
+ * A look is (use, condition) when the map is coloured by use, with the hue of its job when coloured by job, and the
+ * condition alone when coloured by condition. A condition that is not healthy sits on the cell as a badge with its
+ * mark; a free node that its condition keeps out of work is nothing but that badge.
  */
 
 const PER_ROW = 16;
@@ -14,7 +14,7 @@ export class Sprites {
   constructor(palette, theme, width, height, line) {
     Object.assign(this, { palette, theme, width, height, line });
     this.canvas = document.createElement("canvas");
-    const looks = palette.use.length * palette.condition.length + palette.condition.length;
+    const looks = palette.condition.length * (palette.use.length * (palette.hues.length + 1) + 1);
     this.canvas.width = PER_ROW * width;
     this.canvas.height = Math.ceil(looks / PER_ROW) * height;
     this.pen = this.canvas.getContext("2d");
@@ -23,35 +23,39 @@ export class Sprites {
     this.out = palette.use.findIndex((state) => state.value === "out");
   }
 
-  /** Corner of the picture of a look on `canvas`. */
-  at(by, use, condition) {
-    const key = by === "condition" ? -1 - condition : use * this.palette.condition.length + condition;
+  /**
+   * Where the picture of a look is on `canvas`; `plain` is its colour where that is all there is to it. `use` is null
+   * where only the condition counts, `hue` -1 where the use has its own colour.
+   */
+  at(use, condition, hue) {
+    const { length } = this.palette.condition;
+    const key = use === null ? -1 - condition : (use * (this.palette.hues.length + 1) + hue + 1) * length + condition;
     let place = this.places.get(key);
     if (!place) {
       const index = this.places.size;
+      const ground = this.#ground(use, condition, hue);
+      const badge = use !== null && use !== this.out && condition !== this.healthy;
       place = { x: (index % PER_ROW) * this.width, y: Math.floor(index / PER_ROW) * this.height };
+      place.plain = !badge && ground.ground === "solid" && !ground.mark ? ground[this.theme] : null;
       this.places.set(key, place);
-      this.#draw(place, by, use, condition);
+      this.#draw(place, ground, badge ? this.palette.condition[condition] : null);
     }
     return place;
   }
 
-  #draw({ x, y }, by, use, condition) {
+  /** What fills the cell: the condition, the use, or the use in the hue of its job. */
+  #ground(use, condition, hue) {
+    if (use === null || (use === this.out && condition !== this.healthy)) return this.palette.condition[condition];
+    return hue < 0 ? this.palette.use[use] : { ...this.palette.use[use], ...this.palette.hues[hue] };
+  }
+
+  #draw({ x, y }, ground, condition) {
     const whole = { x, y, width: this.width, height: this.height };
-    const state = this.palette.condition[condition];
-    if (by === "condition") {
-      this.#fill(state, whole);
-      return;
-    }
-    if (condition !== this.healthy && use === this.out) {
-      this.#fill(state, whole);
-      return;
-    }
-    this.#fill(this.palette.use[use], whole);
-    if (condition === this.healthy) return;
+    this.#fill(ground, whole);
+    if (!condition) return;
     const badge = { ...whole, width: Math.round(Math.max(this.width * 0.4, Math.min(this.height, this.width * 0.5))) };
     this.pen.clearRect(badge.x, badge.y, badge.width + this.line, badge.height);
-    this.#fill(state, badge);
+    this.#fill(condition, badge);
   }
 
   #fill(state, box) {

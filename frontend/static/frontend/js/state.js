@@ -39,6 +39,7 @@ export class FleetState {
     this.#meta(snapshot);
     this.jobIndex = new Map(this.jobs.map((job, index) => [job, index]));
     this.nodesOfJob = new Map();
+    this.hueOfJob = [];
     this.nodeJob.forEach((job, node) => this.#join(node, job));
     this.rackOf = new Uint32Array(this.nodes.length);
     this.busy = new Uint32Array(this.racks.length);
@@ -102,6 +103,14 @@ export class FleetState {
 
   jobName(node) {
     return this.nodeJob[node] === NO_JOB ? "" : this.jobs[this.nodeJob[node]];
+  }
+
+  /** A number below `hues` for the job of a node, the same on every page and visit; -1 for none. */
+  hue(node, hues) {
+    const job = this.nodeJob[node];
+    if (job === NO_JOB) return -1;
+    this.hueOfJob[job] ??= (Number(this.jobs[job].replace(/\D/g, "")) || 0) % hues;
+    return this.hueOfJob[job];
   }
 
   /** The nodes of a job by its name; empty for a job that holds none. */
