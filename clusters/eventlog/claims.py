@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from clusters.domain.errors import BrokenInvariant
 from clusters.domain.events import Payload
 from clusters.domain.health_events import NodeFailed
 from clusters.domain.inventory_events import NodeRemoved
@@ -17,6 +18,7 @@ from clusters.domain.job_events import JobPlaced, NodeSwapped, SliceMoved, WorkS
 from clusters.domain.state import ClusterState
 
 Gpu = tuple[str, int]  # node, GPU
+Holders = dict[int, tuple[str, int]]  # GPU of one node -> job, and its generation when it got the GPU
 
 
 class Claimed(NamedTuple):
@@ -70,3 +72,16 @@ def changes(state: ClusterState, payloads: Iterable[Payload]) -> Iterator[Change
 
 def _all_gpus(state: ClusterState, node: str) -> tuple[int, ...]:
     return tuple(range(state.nodes[node].gpus))
+
+
+def apply_claim(holders: Holders, change: Change) -> None:
+    """Change who holds one node's GPUs; raises BrokenInvariant where one would get a second owner."""
+    if isinstance(change, Claimed):
+        for gpu in change.gpus:
+            if gpu in holders:
+                raise BrokenInvariant(f"GPU {gpu} of node {change.node} was given to {change.job}, but {holders[gpu][0]} holds it")
+            holders[gpu] = (change.job, change.generation)
+        return
+    for gpu, (job, generation) in list(holders.items()):
+        if change.job is None or (job == change.job and generation <= change.generation):
+            del holders[gpu]

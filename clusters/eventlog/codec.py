@@ -14,8 +14,10 @@ import msgspec
 
 from clusters.domain.commands import Command
 from clusters.domain.decision import DecisionRecord
-from clusters.domain.errors import BrokenInvariant, InvalidRequest, UnknownEvent
+from clusters.domain.errors import BrokenInvariant, ClusterError, InvalidRequest, UnknownEvent
 from clusters.domain.events import PAYLOADS, Event, Payload
+from clusters.eventlog.facts import subject_at
+from clusters.eventlog.storage import Audited
 from clusters.eventlog.upcasters import upcast
 
 DIGEST_BYTES = 16  # of content digests and checksums: 128 bits
@@ -40,17 +42,8 @@ def encode_payload(payload: Payload) -> bytes:
 
 
 def digest_of(event: Event, payload: bytes) -> bytes:
-    """Digest of what the source said: everything but the position, the time of recording and the subject, which follows from the rest."""
-    said = (
-        event.kind,
-        event.version,
-        event.occurred_at,
-        event.source,
-        event.source_id,
-        event.source_seq,
-        event.causation,
-        event.correlation,
-    )
+    """Digest of what the source said: everything but the position, the time of recording, and the subject, which follows from the rest."""
+    said = (event.kind, event.version, event.occurred_at, *event[7:])
     return blake2b(_encode(said) + payload, digest_size=DIGEST_BYTES).digest()
 
 
@@ -93,6 +86,24 @@ def decode_other(kind: str, version: int, text: str) -> Payload:
     if not 1 <= version <= known.VERSION:
         raise UnknownEvent(f"{kind} has version {version}, and this version knows 1 to {known.VERSION}; upgrade before reading on")
     return msgspec.convert(upcast(kind, version, known.VERSION, msgspec.json.decode(text)), known)
+
+
+def audit_rows(rows: Iterable[tuple[Any, ...]]) -> Iterator[Audited]:
+    """Events from rows that end in the stored digest; ends after one that cannot be read."""
+    for *row, digest in rows:
+        stored = Event(*row)
+        sound = digest_of(stored, row[6].encode()) == bytes(digest)
+        try:
+            event = next(decode_rows((tuple(row),)))
+        except ClusterError as error:
+            yield Audited(stored.seq, None, str(error))
+            return
+        if not sound:
+            yield Audited(event.seq, event, "its content is not what was stored: the digest differs")
+        elif event.subject != subject_at(event.payload, event.seq):
+            yield Audited(event.seq, event, f"it is filed under {event.subject!r}, but is about {subject_at(event.payload, event.seq)!r}")
+        else:
+            yield Audited(event.seq, event, "")
 
 
 class _StoredRecord(msgspec.Struct, kw_only=True):

@@ -21,10 +21,10 @@ from clusters.domain.events import Event
 from clusters.domain.ids import Instant
 from clusters.eventlog import sql
 from clusters.eventlog.claims import Change, Claimed, Gpu
-from clusters.eventlog.codec import decode_record, decode_rows, digest_of, encode_payload, encode_record
+from clusters.eventlog.codec import audit_rows, decode_record, decode_rows, digest_of, encode_payload, encode_record
 from clusters.eventlog.inserts import insert_events
 from clusters.eventlog.log import StoredLog, wall_now
-from clusters.eventlog.storage import Position, Repeated, StoredSnapshot
+from clusters.eventlog.storage import Audited, Position, Repeated, StoredSnapshot
 
 PAGE = 2_000  # rows fetched at a time: no read stays open for long, which would keep SQLite's WAL from being checkpointed
 FIND_PAGE = 500  # keys of one look-up
@@ -100,7 +100,8 @@ class DatabaseStore:
             rows: list[Any] = cursor.fetchall()
         return rows
 
-    def _locate(self, cluster: str) -> tuple[int, Position]:
+    def locate(self, cluster: str) -> tuple[int, Position]:
+        """The cluster's key in the tables, and where its log stands."""
         for cluster_id, epoch, head in self._fetch(sql.POSITION, (cluster,)):
             return cluster_id, Position(epoch, head)
         raise _unknown(cluster)
@@ -111,15 +112,19 @@ class DatabaseStore:
         return tuple(sorted(name for (name,) in self._fetch(sql.NAMES, ())))
 
     def position(self, cluster: str) -> Position:
-        return self._locate(cluster)[1]
+        return self.locate(cluster)[1]
 
     def read(self, cluster: str, after: int, limit: int | None) -> Iterator[Event]:
-        cluster_id, position = self._locate(cluster)
+        cluster_id, position = self.locate(cluster)
         end = position.head if limit is None else min(position.head, after + limit)
         return decode_rows(self._pages(sql.READ, (cluster_id,), after, end))
 
+    def audit(self, cluster: str, after: int) -> Iterator[Audited]:
+        cluster_id, position = self.locate(cluster)
+        return audit_rows(self._pages(sql.READ_WITH_DIGEST, (cluster_id,), after, position.head))
+
     def about(self, cluster: str, subject: str, after: int) -> Iterator[Event]:
-        cluster_id, position = self._locate(cluster)
+        cluster_id, position = self.locate(cluster)
         return decode_rows(self._pages(sql.READ_ABOUT, (cluster_id, subject), after, position.head))
 
     def _pages(self, statement: str, key: tuple[str | int, ...], after: int, end: int) -> Iterator[Any]:
@@ -132,7 +137,7 @@ class DatabaseStore:
             after = rows[-1][0]
 
     def find(self, cluster: str, source: str, source_ids: Iterable[str]) -> dict[str, Event]:
-        cluster_id, _ = self._locate(cluster)
+        cluster_id, _ = self.locate(cluster)
         ids = iter(source_ids)
         found: dict[str, Event] = {}
         while page := list(islice(ids, FIND_PAGE)):
@@ -141,17 +146,17 @@ class DatabaseStore:
         return found
 
     def decision(self, cluster: str, first_seq: int) -> tuple[int, DecisionRecord] | None:
-        cluster_id, _ = self._locate(cluster)
+        cluster_id, _ = self.locate(cluster)
         rows = self._fetch(sql.DECISIONS, (cluster_id, first_seq - 1, first_seq, 1))
         return next(((count, decode_record(record)) for _, count, record in rows), None)
 
     def decisions(self, cluster: str, after: int) -> Iterator[tuple[int, int, DecisionRecord]]:
-        cluster_id, position = self._locate(cluster)
+        cluster_id, position = self.locate(cluster)
         rows = self._pages(sql.DECISIONS, (cluster_id,), after, position.head)
         return ((first, count, decode_record(record)) for first, count, record in rows)
 
     def claims(self, cluster: str) -> dict[Gpu, tuple[str, int]]:
-        rows = self._fetch(sql.CLAIMS, (self._locate(cluster)[0],))
+        rows = self._fetch(sql.CLAIMS, (self.locate(cluster)[0],))
         return {(node, gpu): (job, generation) for node, gpu, job, generation in rows}
 
     # ---- writing
@@ -180,14 +185,19 @@ class DatabaseStore:
     # ---- snapshots
 
     def save_snapshot(self, cluster: str, snapshot: StoredSnapshot, keep: int) -> None:
-        cluster_id, _ = self._locate(cluster)
+        cluster_id, _ = self.locate(cluster)
         with self._transaction() as cursor:
             cursor.execute(sql.ADD_SNAPSHOT, (cluster_id, *snapshot))
             cursor.execute(sql.PRUNE_SNAPSHOTS, (cluster_id, cluster_id, keep))
 
-    def snapshots(self, cluster: str) -> Iterator[StoredSnapshot]:
-        rows = self._fetch(sql.SNAPSHOTS, (self._locate(cluster)[0],))
+    def snapshots(self, cluster: str, upto: int | None) -> Iterator[StoredSnapshot]:
+        cluster_id, position = self.locate(cluster)
+        rows = self._fetch(sql.SNAPSHOTS, (cluster_id, position.head if upto is None else upto))
         return (StoredSnapshot(seq, version, bytes(checksum), bytes(blob)) for seq, version, checksum, blob in rows)
+
+    def snapshot_seq(self, cluster: str) -> int:
+        seq: int = self._fetch(sql.SNAPSHOT_SEQ, (self.locate(cluster)[0],))[0][0]
+        return seq
 
 
 def _unknown(cluster: str) -> UnknownCluster:
@@ -198,4 +208,10 @@ class DatabaseLog(StoredLog):
     """The event log in a database of Django's settings."""
 
     def __init__(self, alias: str = "default", wall: Callable[[], Instant] = wall_now) -> None:
-        super().__init__(DatabaseStore(alias), wall)
+        self.alias = alias
+        self._database = DatabaseStore(alias)
+        super().__init__(self._database, wall)
+
+    def locate(self, cluster: str) -> tuple[int, Position]:
+        """The cluster's key in the tables, and where its log stands."""
+        return self._database.locate(cluster)

@@ -25,8 +25,11 @@ MAX_CLUSTER = 63  # characters of a cluster's name: also a host name's label
 MAX_REQUEST_ID = 120  # characters: leaves room for the numbers of a decision's events
 MAX_INTEGER = 2**63 - 1  # what the stores hold
 
-#: Only decisions place work and set policies, and only `create` opens a log.
-_NO_FACTS = (JobPlaced, NodeSwapped, SliceMoved, PolicyActivated, ClusterCreated)
+#: Only decisions place work.
+PLACEMENTS = (JobPlaced, NodeSwapped, SliceMoved)
+
+#: Only the control plane itself sets policies and opens logs.
+_NO_FACTS = (*PLACEMENTS, PolicyActivated, ClusterCreated)
 
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_CLUSTER - 1}}}")
 
@@ -39,6 +42,8 @@ def check_new_log(cluster: str, facts: Sequence[NewEvent]) -> None:
     if not isinstance(first, ClusterCreated) or first.name != cluster:
         raise InvalidRequest("facts", type(first).__name__, f"let the first be ClusterCreated with the name {cluster!r}")
     for fact in facts:
+        if isinstance(fact.payload, PLACEMENTS):
+            raise InvalidRequest("payload", type(fact.payload).__name__, "only a decision makes this event")
         _check_envelope(fact)
 
 

@@ -6,23 +6,27 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from uuid import uuid4
 
 from clusters.domain.decision import Decide, DecisionRecord, Refusal
 from clusters.domain.events import Event, NewEvent
 from clusters.domain.ids import Instant
 from clusters.domain.state import ClusterState
-from clusters.eventlog import snapshots
 from clusters.eventlog.claims import Gpu
 from clusters.eventlog.deciding import Decider
 from clusters.eventlog.facts import check_facts, check_new_log, check_request, number_facts, sequenced_sources
 from clusters.eventlog.follow import LiveCluster
 from clusters.eventlog.intake import Intake, Sources
-from clusters.eventlog.port import Committed, Receipt
+from clusters.eventlog.port import Committed, Guard, Receipt
 from clusters.eventlog.request import Request
-from clusters.eventlog.storage import Position, Store
+from clusters.eventlog.state_codec import latest_sound, pack
+from clusters.eventlog.storage import Audited, Position, Store, StoredSnapshot
 
 logger = logging.getLogger(__name__)
+
+#: Of each cluster: should the latest be damaged, the one before it is there.
+SNAPSHOTS_KEPT = 2
 
 Subscriber = Callable[[str], None]
 
@@ -55,9 +59,9 @@ class StoredLog:
             writer.add(number_facts(facts, 1, self._wall()))
         self._notify(cluster)
 
-    def append_facts(self, cluster: str, facts: Sequence[NewEvent]) -> tuple[Receipt, ...]:
+    def append_facts(self, cluster: str, facts: Sequence[NewEvent], guard: Guard | None = None) -> tuple[Receipt, ...]:
         check_facts(facts)
-        receipts = self._intake.append(cluster, facts) if facts else ()
+        receipts = self._intake.append(cluster, facts, guard) if facts else ()
         if not all(receipt.duplicate for receipt in receipts):
             self._notify(cluster)
         return receipts
@@ -88,11 +92,20 @@ class StoredLog:
     def about(self, cluster: str, subject: str, after: int = 0) -> Iterator[Event]:
         return self._store.about(cluster, subject, after)
 
+    def audit(self, cluster: str, after: int = 0) -> Iterator[Audited]:
+        return self._store.audit(cluster, after)
+
     def decisions(self, cluster: str, after: int = 0) -> Iterator[tuple[int, int, DecisionRecord]]:
         return self._store.decisions(cluster, after)
 
     def claims(self, cluster: str) -> dict[Gpu, tuple[str, int]]:
         return self._store.claims(cluster)
+
+    @contextmanager
+    def held(self, cluster: str) -> Iterator[None]:
+        """Nothing is appended meanwhile."""
+        with self._store.writing(cluster):
+            yield
 
     # ---- states
 
@@ -105,10 +118,16 @@ class StoredLog:
             return self._lives.setdefault(cluster, LiveCluster(self, cluster))
 
     def save_snapshot(self, cluster: str, state: ClusterState) -> None:
-        self._store.save_snapshot(cluster, snapshots.pack(state), snapshots.KEPT)
+        self._store.save_snapshot(cluster, pack(state), SNAPSHOTS_KEPT)
 
     def load_snapshot(self, cluster: str, upto: int | None = None) -> ClusterState | None:
-        return snapshots.latest_sound(cluster, self._store.snapshots(cluster), upto)
+        return latest_sound(cluster, self._store.snapshots(cluster, upto))
+
+    def snapshots(self, cluster: str) -> Iterator[StoredSnapshot]:
+        return self._store.snapshots(cluster, None)
+
+    def snapshot_seq(self, cluster: str) -> int:
+        return self._store.snapshot_seq(cluster)
 
     # ---- telling (a shortcut: following `head` is the truth)
 

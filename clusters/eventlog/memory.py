@@ -13,14 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from clusters.domain.decision import DecisionRecord
-from clusters.domain.errors import BrokenInvariant, ClusterExists, UnknownCluster
+from clusters.domain.errors import ClusterExists, UnknownCluster
 from clusters.domain.events import Event
 from clusters.domain.ids import Instant
-from clusters.eventlog.claims import Change, Claimed, Gpu
+from clusters.eventlog.claims import Change, Gpu, Holders, apply_claim
 from clusters.eventlog.log import StoredLog, wall_now
-from clusters.eventlog.storage import Position, Repeated, StoredSnapshot
-
-Holders = dict[int, tuple[str, int]]  # GPU of a node -> job, generation
+from clusters.eventlog.storage import Audited, Position, Repeated, StoredSnapshot
 
 
 @dataclass(slots=True, kw_only=True)
@@ -109,6 +107,9 @@ class MemoryStore:
         end = len(events) if limit is None else min(len(events), after + limit)
         return (events[place] for place in range(after, end))
 
+    def audit(self, cluster: str, after: int) -> Iterator[Audited]:
+        return (Audited(event.seq, event, "") for event in self.read(cluster, after, None))
+
     def about(self, cluster: str, subject: str, after: int) -> Iterator[Event]:
         log = self._log(cluster)
         head = len(log.events)
@@ -155,21 +156,11 @@ class MemoryStore:
         others = [other for other in log.snapshots if other.seq != snapshot.seq]
         log.snapshots = sorted([*others, snapshot], reverse=True)[:keep]
 
-    def snapshots(self, cluster: str) -> Iterator[StoredSnapshot]:
-        return iter(self._log(cluster).snapshots)
+    def snapshots(self, cluster: str, upto: int | None) -> Iterator[StoredSnapshot]:
+        return (snapshot for snapshot in self._log(cluster).snapshots if upto is None or snapshot.seq <= upto)
 
-
-def apply_claim(holders: Holders, change: Change) -> None:
-    """Change who holds one node's GPUs; raises BrokenInvariant where one would get a second owner."""
-    if isinstance(change, Claimed):
-        for gpu in change.gpus:
-            if gpu in holders:
-                raise BrokenInvariant(f"GPU {gpu} of node {change.node} was given to {change.job}, but {holders[gpu][0]} holds it")
-            holders[gpu] = (change.job, change.generation)
-        return
-    for gpu, (job, generation) in list(holders.items()):
-        if change.job is None or (job == change.job and generation <= change.generation):
-            del holders[gpu]
+    def snapshot_seq(self, cluster: str) -> int:
+        return max((snapshot.seq for snapshot in self._log(cluster).snapshots), default=0)
 
 
 class MemoryLog(StoredLog):

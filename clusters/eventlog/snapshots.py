@@ -1,49 +1,17 @@
-"""Snapshots: the folded state at a position, so that a start needs to fold only the tail.
-
-They save time and are never the truth. One that is damaged, or that an older fold made, is passed over; the one before it, or the log
-from its beginning, takes its place.
-"""
+"""Taking snapshots of the clusters of this installation."""
 
 from __future__ import annotations
 
-import logging
-import zlib
-from collections.abc import Iterable
-from hashlib import blake2b
+from clusters.eventlog.store import default_log
 
-import msgspec
-
-from clusters.domain.dump import dump_state, load_state
-from clusters.domain.state import ClusterState
-from clusters.eventlog.codec import DIGEST_BYTES
-from clusters.eventlog.storage import StoredSnapshot
-
-logger = logging.getLogger(__name__)
-
-#: Raised whenever the state's dump changes its shape, or the same log may fold into another state than before.
-FOLD_VERSION = 1
-
-KEPT = 2  # snapshots of a cluster: if the latest is damaged, the one before it is there
 INTERVAL = 20_000  # events between snapshots: folding so many takes about 0.1 s
-FAST = 1  # compression level: a snapshot is written far more often than read, and the levels above gain little
 
 
-def pack(state: ClusterState) -> StoredSnapshot:
-    """The state as a snapshot."""
-    blob = zlib.compress(msgspec.json.encode(dump_state(state)), FAST)
-    return StoredSnapshot(state.seq, FOLD_VERSION, _checksum(blob), blob)
-
-
-def latest_sound(cluster: str, snapshots: Iterable[StoredSnapshot], upto: int | None = None) -> ClusterState | None:
-    """The state of the first usable snapshot; they come latest first."""
-    for snapshot in snapshots:
-        if snapshot.version != FOLD_VERSION or (upto is not None and snapshot.seq > upto):
-            continue
-        if _checksum(snapshot.blob) == snapshot.checksum:
-            return load_state(msgspec.json.decode(zlib.decompress(snapshot.blob)))
-        logger.error("the snapshot of cluster %r at %d is damaged and was passed over", cluster, snapshot.seq)
-    return None
-
-
-def _checksum(blob: bytes) -> bytes:
-    return blake2b(blob, digest_size=DIGEST_BYTES).digest()
+def maybe_snapshot(cluster: str, interval: int = INTERVAL) -> bool:
+    """Keep the state if the last snapshot is `interval` events old; returns whether it did."""
+    log = default_log()
+    if log.head(cluster) - log.snapshot_seq(cluster) < interval:
+        return False
+    with log.live(cluster).reading() as state:
+        log.save_snapshot(cluster, state)
+    return True

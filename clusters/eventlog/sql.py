@@ -38,7 +38,8 @@ CLAIM = "INSERT INTO clusters_gpuclaim (cluster_id, node, gpu, job, generation) 
 RELEASE = "DELETE FROM clusters_gpuclaim WHERE cluster_id = %s AND node = %s AND job = %s AND generation <= %s"
 RELEASE_ALL = "DELETE FROM clusters_gpuclaim WHERE cluster_id = %s AND node = %s"
 
-SNAPSHOTS = "SELECT seq, version, checksum, blob FROM clusters_logsnapshot WHERE cluster_id = %s ORDER BY seq DESC"
+SNAPSHOTS = "SELECT seq, version, checksum, blob FROM clusters_logsnapshot WHERE cluster_id = %s AND seq <= %s ORDER BY seq DESC"
+SNAPSHOT_SEQ = "SELECT COALESCE(MAX(seq), 0) FROM clusters_logsnapshot WHERE cluster_id = %s"
 ADD_SNAPSHOT = (
     "INSERT INTO clusters_logsnapshot (cluster_id, seq, version, checksum, blob) VALUES (%s, %s, %s, %s, %s) "
     "ON CONFLICT (cluster_id, seq) DO UPDATE SET version = excluded.version, checksum = excluded.checksum, blob = excluded.blob"

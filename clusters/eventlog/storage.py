@@ -18,6 +18,14 @@ class Position(NamedTuple):
     head: int
 
 
+class Audited(NamedTuple):
+    """An event as a proof reads it."""
+
+    seq: int
+    event: Event | None  # None: it cannot be read
+    problem: str  # in words; empty when its content is what was stored
+
+
 class StoredSnapshot(NamedTuple):
     """A snapshot as kept."""
 
@@ -66,6 +74,9 @@ class Store(Protocol):
     def read(self, cluster: str, after: int, limit: int | None) -> Iterator[Event]:
         """Events after a position, in order."""
 
+    def audit(self, cluster: str, after: int) -> Iterator[Audited]:
+        """Events after a position, each held to the digest that was stored with it; ends after one that cannot be read."""
+
     def about(self, cluster: str, subject: str, after: int) -> Iterator[Event]:
         """Events of one subject after a position, in order."""
 
@@ -90,5 +101,8 @@ class Store(Protocol):
     def save_snapshot(self, cluster: str, snapshot: StoredSnapshot, keep: int) -> None:
         """Keep a snapshot and the `keep - 1` before it."""
 
-    def snapshots(self, cluster: str) -> Iterator[StoredSnapshot]:
-        """Kept snapshots, latest first."""
+    def snapshots(self, cluster: str, upto: int | None) -> Iterator[StoredSnapshot]:
+        """Kept snapshots of positions up to `upto`, latest first."""
+
+    def snapshot_seq(self, cluster: str) -> int:
+        """Position of the latest snapshot; 0 without one."""
