@@ -1,0 +1,32 @@
+"""`decide(state, command, now)`: the one way from a command to events.
+
+Pure: it reads the state and changes nothing, neither the state nor anything else. A refusal is a value. The events are in the order in
+which they are to be folded, and folding them gives the space that the decision was made on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clusters.domain.commands import CancelJob, Command, HoldJob, MarkNode, ReleaseJob, RunPass, SubmitJob
+from clusters.domain.decision import Decision, Refusal
+from clusters.domain.ids import Instant
+from clusters.domain.state import ClusterState
+from scheduling.domain.job_commands import cancel_job, hold_job, release_job, submit_job
+from scheduling.domain.node_commands import mark_node
+from scheduling.domain.passes import run_pass
+
+_HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]] = {
+    SubmitJob: submit_job,
+    CancelJob: cancel_job,
+    HoldJob: hold_job,
+    ReleaseJob: release_job,
+    MarkNode: mark_node,
+    RunPass: lambda state, _: run_pass(state),
+}
+
+
+def decide(state: ClusterState, command: Command, now: Instant) -> Decision | Refusal:
+    """What the command leads to in this state; `now` is cluster time, which no decision of today depends on."""
+    return _HANDLERS[type(command)](state, command)

@@ -1,0 +1,67 @@
+"""Commands on jobs: submit, cancel, hold, release. Each is decided on the state alone and answered with events or a refusal in words."""
+
+from __future__ import annotations
+
+from clusters.domain.commands import CancelJob, HoldJob, ReleaseJob, SubmitJob
+from clusters.domain.decision import Decision, Refusal
+from clusters.domain.job_events import AfterStop, JobCancelled, JobHeld, JobReleased, JobSubmitted, StopRequested
+from clusters.domain.jobs import QUEUED, TERMINAL, JobState
+from clusters.domain.state import ClusterState, Job
+from scheduling.domain.feasibility import could_never_fit, whole_space
+
+
+def submit_job(state: ClusterState, command: SubmitJob) -> Decision | Refusal:
+    """Accept what the inventory could serve, all healthy and empty; refuse the rest now rather than let it wait for ever."""
+    refusal = could_never_fit(whole_space(state), command.request, state.policy)
+    return refusal or Decision(events=(JobSubmitted(request=command.request, submitted_by=command.by),))
+
+
+def cancel_job(state: ClusterState, command: CancelJob) -> Decision | Refusal:
+    """A job without running work ends now; otherwise its work is asked to stop, and the job ends once it has."""
+    job = _living(state, command.job)
+    if isinstance(job, Refusal):
+        return job
+    reason = command.reason or f"cancelled by {command.by}"
+    if not job.held_nodes:
+        return Decision(events=(JobCancelled(job=job.id, reason=reason),))
+    if job.after is AfterStop.CANCELLED:
+        return Refusal(code="state", message=f"job {job.id} is being cancelled already; it ends once its work has stopped")
+    nodes = tuple(sorted(job.held_nodes))
+    stop = StopRequested(job=job.id, generation=job.generation, nodes=nodes, after=AfterStop.CANCELLED, reason=reason)
+    return Decision(events=(stop,))
+
+
+def hold_job(state: ClusterState, command: HoldJob) -> Decision | Refusal:
+    """Only what waits can be held."""
+    job = _living(state, command.job)
+    if isinstance(job, Refusal):
+        return job
+    if job.state in QUEUED:
+        return Decision(events=(JobHeld(job=job.id, reason=command.reason or f"held by {command.by}"),))
+    if job.state is JobState.HELD:
+        return Refusal(code="state", message=f"job {job.id} is held already")
+    return Refusal(code="state", message=f"job {job.id} is {job.state}; only a waiting job can be held, a placed one can be cancelled")
+
+
+def release_job(state: ClusterState, command: ReleaseJob) -> Decision | Refusal:
+    """Back into the queue, at the place its priority and age give it."""
+    job = _living(state, command.job)
+    if isinstance(job, Refusal):
+        return job
+    if job.state is JobState.HELD:
+        return Decision(events=(JobReleased(job=job.id, reason=command.reason or f"released by {command.by}"),))
+    return Refusal(code="state", message=f"job {job.id} is {job.state}, not held")
+
+
+def _living(state: ClusterState, name: str) -> Job | Refusal:
+    """The job, unless it has ended or was never there."""
+    job = state.jobs.get(name)
+    if job is not None and job.state not in TERMINAL:
+        return job
+    outcome = state.ended.get(name) if job is None else job.state
+    if outcome is None:
+        return Refusal(code="unknown", message=f"there is no job {name} in this cluster, or it ended long ago")
+    return Refusal(code="state", message=f"job {name} has already {_PAST.get(outcome, 'been cancelled')}")
+
+
+_PAST = {JobState.FINISHED: "finished", JobState.FAILED: "failed"}

@@ -1,0 +1,49 @@
+"""The pass: settle what has stopped, recover what was lost, place what waits.
+
+One decision stays small, so that its transaction does not keep writers waiting: it stops once it has written or placed enough and says that
+there is more. The next pass decides on the state as it then is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from clusters.domain.decision import Decision
+from clusters.domain.events import Payload
+from clusters.domain.job_events import AfterStop, JobCancelled, JobPlaced, JobRequeued
+from clusters.domain.state import ClusterState
+from scheduling.domain.queue import place_waiting
+from scheduling.domain.recovery import recover
+from scheduling.domain.trial import Trial
+
+#: A transaction of so many events, or nodes claimed, takes some 20 ms.
+EVENTS_PER_PASS = 128
+NODES_PER_PASS = 512
+
+
+def run_pass(state: ClusterState) -> Decision:
+    """Everything that can be done now, or the first part of it."""
+    trial = Trial(state)
+    events: list[Payload] = []
+    nodes = 0
+    for step in chain(settle(state), recover(trial), ([event] for event in place_waiting(trial))):
+        events += step
+        nodes += sum(_claimed(event) for event in step)
+        if len(events) >= EVENTS_PER_PASS or nodes >= NODES_PER_PASS:
+            return Decision(events=tuple(events), more=True)
+    return Decision(events=tuple(events), more=any(isinstance(event, JobRequeued) for event in events))
+
+
+def settle(state: ClusterState) -> Iterator[list[Payload]]:
+    """Jobs whose work has stopped everywhere end, or wait again, as was asked."""
+    for name in sorted(state.stopped):
+        job = state.jobs[name]
+        if job.after is AfterStop.WAITING:
+            yield [JobRequeued(job=name, reason=job.reason)]
+        else:
+            yield [JobCancelled(job=name, reason=job.reason)]
+
+
+def _claimed(event: Payload) -> int:
+    return sum(len(part.nodes) for part in event.slices) if isinstance(event, JobPlaced) else 0

@@ -1,0 +1,161 @@
+"""In-place recovery: each lost slot gets a spare of its domain; a slice whose domain has too few moves whole; the rest of the job holds.
+
+A slice that finds no place is stalled and tried again by every pass, before anything that waits: a repaired node goes first to a short
+slice. Only placeable nodes are chosen, so nothing returns to the node that failed. A job on one node has nothing to hold together: it takes
+no spare that its domain owes to others.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from clusters.domain.decision import Refusal
+from clusters.domain.events import Payload
+from clusters.domain.health import CONDITION_OF
+from clusters.domain.job_events import AfterStop, NodeSwapped, SliceAssignment, SliceMoved, SliceStalled, StopRequested
+from clusters.domain.jobs import JobState
+from clusters.domain.state import ClusterState, Job, Slice
+from clusters.domain.topology import Topology
+from scheduling.domain.nodes import bits, choose_nodes
+from scheduling.domain.placement import Placement, place_shape
+from scheduling.domain.shape import slice_shape
+from scheduling.domain.single import EVERYWHERE
+from scheduling.domain.trial import Trial
+
+
+def recover(trial: Trial) -> Iterator[list[Payload]]:
+    """What each job with lost slots gets, the most urgent job first."""
+    jobs = trial.state.jobs
+    for _, _, name in sorted((-jobs[name].priority, jobs[name].seq, name) for name in trial.state.lost):
+        yield _recover_job(trial, jobs[name])
+
+
+def _recover_job(trial: Trial, job: Job) -> list[Payload]:
+    events: list[Payload] = []
+    generation = job.generation
+    stalled: tuple[int, Refusal] | None = None
+    for number, part in enumerate(job.slices):
+        if not part.lost:
+            continue
+        if spares := _spares_for(trial, job, part):
+            for (slot, old), new in zip(sorted(part.lost.items()), spares, strict=True):
+                generation += 1
+                events.append(_swapped(trial.state, job, generation, (number, slot), (old, new)))
+            continue
+        outcome = _place_elsewhere(trial, job, number)
+        if isinstance(outcome, Refusal):
+            stalled = stalled or (number, outcome)
+            continue
+        generation += 1
+        _retake(trial, job, part, outcome)
+        events += _moved(trial.state, job, generation, number, outcome[0])
+    return events + _stalled(trial, job, generation, stalled)
+
+
+def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
+    """Free nodes of the slice's domain for all its lost slots, taken; none where they do not suffice for all."""
+    domain = trial.topology.domain_index.get(part.domain)
+    if domain is None or part.gpus:  # other GPUs of another node make another slice
+        return []
+    kept = trial.space.owed(domain, trial.policy) if job.width == 1 else 0
+    if trial.space.count[domain] - kept < len(part.lost):
+        return []
+    mask = choose_nodes(trial.space, domain, len(part.lost), kept)
+    trial.space.take_mask(domain, mask)
+    first = trial.topology.domains[domain].first
+    return [trial.topology.nodes[first + bit].name for bit in bits(mask)]
+
+
+def _place_elsewhere(trial: Trial, job: Job, number: int) -> Placement | Refusal:
+    part = job.slices[number]
+    shape = slice_shape(trial.topology, job.request, trial.policy, len(part.nodes))
+    return place_shape(trial.space, shape, trial.policy, _areas(trial.topology, job, number))
+
+
+def _areas(topology: Topology, job: Job, number: int) -> tuple[int, ...]:
+    """Where the slice may go, best first: beside the job's other slices, in their blocks, anywhere else."""
+    own = _mask(topology, job.slices[number].domain)
+    if job.slices[number].gpus:
+        return own, EVERYWHERE
+    homes = blocks = 0
+    for part in job.slices[:number] + job.slices[number + 1 :]:
+        homes |= _mask(topology, part.domain)
+        blocks |= _block_mask(topology, part.domain)
+    return homes & ~own, blocks & ~own, ~own
+
+
+def _mask(topology: Topology, domain: str) -> int:
+    return 1 << topology.domain_index[domain] if domain in topology.domain_index else 0
+
+
+def _block_mask(topology: Topology, domain: str) -> int:
+    """The domains of a block lie side by side."""
+    if domain not in topology.domain_index:
+        return 0
+    block = topology.block_of[topology.domain_index[domain]]
+    return (1 << bisect_right(topology.block_of, block)) - (1 << bisect_left(topology.block_of, block))
+
+
+def _retake(trial: Trial, job: Job, part: Slice, placement: Placement) -> None:
+    """The slice takes its new nodes; the old ones stay taken until their work has stopped."""
+    old = trial.topology.domain_index.get(part.domain)
+    if job.width > 1:
+        if old is not None:
+            trial.space.drop_want(old, job.request.spares)
+        trial.space.add_want(trial.topology.domain_index[placement[0].domain], job.request.spares)
+    trial.take_slice(placement[0])
+
+
+def _swapped(state: ClusterState, job: Job, generation: int, place: tuple[int, int], nodes: tuple[str, str]) -> NodeSwapped:
+    return NodeSwapped(
+        job=job.id,
+        generation=generation,
+        slice=place[0],
+        slot=place[1],
+        old=nodes[0],
+        new=nodes[1],
+        reason=_cause(state, nodes[0]),
+    )
+
+
+def _moved(state: ClusterState, job: Job, generation: int, number: int, assignment: SliceAssignment) -> list[Payload]:
+    part = job.slices[number]
+    released = tuple(name for name in part.nodes if name is not None)
+    lost = tuple(old for _, old in sorted(part.lost.items()))
+    reason = "; ".join(_cause(state, name) for name in lost)
+    moved = SliceMoved(
+        job=job.id,
+        generation=generation,
+        slice=number,
+        old_domain=part.domain,
+        assignment=assignment,
+        released=released,
+        lost=lost,
+        reason=reason,
+    )
+    if not released:
+        return [moved]
+    why = f"slice {number} moved to {assignment.domain}"
+    stop = StopRequested(job=job.id, generation=generation, nodes=released, after=AfterStop.CONTINUES, reason=why)
+    return [moved, stop]
+
+
+def _stalled(trial: Trial, job: Job, generation: int, stalled: tuple[int, Refusal] | None) -> list[Payload]:
+    """Told once, and again when the code changes."""
+    if stalled is None or (job.state is JobState.STALLED and job.blocked == stalled[1].code):
+        return []
+    refusal = trial.reasons(stalled[1])
+    return [SliceStalled(job=job.id, generation=generation, slice=stalled[0], code=refusal.code, counts=refusal.counts)]
+
+
+def _cause(state: ClusterState, name: str) -> str:
+    """Why the slot was lost, as far as the state knows."""
+    node = state.nodes.get(name)
+    if node is None:
+        return f"{name} was removed"
+    reasons = {flag: mark.reason for (flag, _), mark in node.marks.items() if mark.on}
+    flag = next((flag for flag in CONDITION_OF if flag in reasons), None)
+    if flag is None:
+        return f"work on {name} stopped"
+    return f"{name} is {node.condition.replace('_', ' ')}" + (f": {reasons[flag]}" if reasons[flag] else "")

@@ -1,0 +1,92 @@
+"""Refusals of placement: why a request cannot be placed now, as a code and counted reasons, and the sentence they make.
+
+The sentence is made from the counts and not stored with them: page, API and command all say the same, also of an event read years later.
+
+infeasible         could never fit the registered inventory, all healthy and empty, under the policy
+capacity-blocked   too few nodes free, counted after taking away those that the request may not use
+topology-blocked   enough nodes free, but no domain (for work below a node: no node) holds a slice
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clusters.domain.books import PLACEABLE, Condition
+from clusters.domain.decision import Refusal
+
+INFEASIBLE = "infeasible"
+CAPACITY = "capacity-blocked"
+TOPOLOGY = "topology-blocked"
+
+Counts = Mapping[str, int | str]
+
+#: Conditions that keep a node from taking work, as they read in a sentence: "3 nodes failed, 1 draining".
+_OUT: dict[str, str] = {f"nodes_{condition}": condition.replace("_", " ") for condition in Condition if condition not in PLACEABLE}
+
+
+def infeasible(field: str, value: int | str, expected: str) -> Refusal:
+    """A request that no state of this cluster could serve; names the field, its value, and what would fit."""
+    counts: dict[str, int | str] = {"expected": expected, "field": field, "value": value}
+    return Refusal(code=INFEASIBLE, message=_infeasible(counts), counts=counts)
+
+
+def blocked(asked: int, usable: int, counts: Counts) -> Refusal:
+    """A request that cannot be placed now: too little is usable, or it lies in the wrong places."""
+    return Refusal(code=CAPACITY if usable < asked else TOPOLOGY, counts=dict(sorted(counts.items())))
+
+
+def with_conditions(refusal: Refusal, nodes: Mapping[Condition, int]) -> Refusal:
+    """The refusal with the numbers of nodes that are out by their condition."""
+    out = {f"nodes_{condition}": count for condition, count in nodes.items() if count and condition not in PLACEABLE}
+    return Refusal(code=refusal.code, message=refusal.message, counts=dict(sorted({**refusal.counts, **out}.items())))
+
+
+def explain(refusal: Refusal) -> str:
+    """One sentence for people, e.g. "needs 1 domain with 16 free; best is r07 with 12; 34 nodes free in 9 domains; 3 nodes failed"."""
+    counts = refusal.counts
+    if refusal.message:
+        return refusal.message
+    if "expected" in counts:
+        return _infeasible(counts)
+    if "gpus" in counts:
+        parts = _gpu_reasons(counts)
+    elif "slices" in counts:
+        parts = _node_reasons(counts)
+    else:
+        return refusal.code.replace("-", " ")
+    return "; ".join([*parts, *_conditions(counts)])
+
+
+def _infeasible(counts: Counts) -> str:
+    return f"{counts['field']}: {counts['value']} can never be placed here; {counts['expected']}"
+
+
+def _node_reasons(counts: Counts) -> list[str]:
+    size, slices = counts["slice_size"], int(counts["slices"])
+    parts = [f"needs 1 domain with {size} free"] if slices == 1 else [f"needs {slices} slices of {size}, {counts['fit']} fit"]
+    if "best_domain" in counts:
+        parts.append(f"best is {counts['best_domain']} with {counts['best_free']}")
+    parts.append(f"{_many(counts['free_nodes'], 'node')} free in {_many(counts['free_domains'], 'domain')}")
+    return parts + _kept(counts)
+
+
+def _gpu_reasons(counts: Counts) -> list[str]:
+    parts = [f"needs 1 node with {_many(counts['gpus'], 'GPU')} free"]
+    if "best_node" in counts:
+        parts.append(f"best is {counts['best_node']} with {counts['best_gpus']}")
+    parts.append(f"{_many(counts['free_gpus'], 'GPU')} free")
+    return parts + _kept(counts)
+
+
+def _kept(counts: Counts) -> list[str]:
+    kept = counts["spares_kept"]
+    return [f"{_many(kept, 'more node')} kept as {'a spare' if kept == 1 else 'spares'}"] if kept else []
+
+
+def _conditions(counts: Counts) -> list[str]:
+    out = [(counts[key], words) for key, words in _OUT.items() if key in counts]
+    return [", ".join(f"{_many(count, 'node') if not place else count} {words}" for place, (count, words) in enumerate(out))] if out else []
+
+
+def _many(count: int | str, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
