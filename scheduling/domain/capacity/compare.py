@@ -35,7 +35,7 @@ def advantage(fleet: Fleet, first: Sizes, second: Sizes, outages: Outages) -> fl
 def break_evens(
     fleet: Fleet, first: Sizes, second: Sizes, outages: Outages, *, vary: Varied = "unavailability", ratio: float = 1.0
 ) -> tuple[BreakEven, ...]:
-    """Every value of `vary` at which the first size uses `ratio` times as many nodes as the second, the rest of `outages` being as given."""
+    """Every value of `vary` at which the first size uses `ratio` times as many nodes as the second, all else being as in `outages`."""
 
     def lead(value: float) -> float:
         moved = replace(outages, **{vary: value})

@@ -22,6 +22,11 @@ class Level(NamedTuple):
     nodes: int
     unavailable: int  # of them
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its nodes are away; that a lone node is says nothing of correlation."""
+        return self.unavailable == self.nodes > 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainTimes:
@@ -30,6 +35,11 @@ class DomainTimes:
     spells: Mapping[Level, Duration]  # how long it had each level
     interruptions: int = 0  # failures of its nodes
     whole_outages: int = 0  # times that all its nodes, two or more, became unavailable together
+
+    @property
+    def node_time(self) -> Duration:
+        """Nodes times the time they were watched."""
+        return sum(level.nodes * time for level, time in self.spells.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +91,11 @@ class History:
         watched = self._watched(domain)
         if watched.level == (nodes, unavailable):
             return
+        level = Level(nodes, unavailable)
+        watched.whole_outages += level.is_whole and not watched.level.is_whole
         watched.spells[watched.level] += now - watched.since
         watched.since = now
-        watched.level = Level(nodes, unavailable)
-        if unavailable == nodes > 1:
-            watched.whole_outages += 1
+        watched.level = level
 
     def interrupted(self, at: Instant, domain: str) -> None:
         """A node of the domain failed."""
