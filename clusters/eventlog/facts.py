@@ -23,6 +23,7 @@ from clusters.eventlog.request import Request
 
 MAX_CLUSTER = 63  # characters of a cluster's name: also a host name's label
 MAX_REQUEST_ID = 120  # characters: leaves room for the numbers of a decision's events
+MAX_SUBJECT = 512  # characters: the longest name that Kubernetes gives a node has 253
 MAX_INTEGER = 2**63 - 1  # what the stores hold
 
 #: Only decisions place work.
@@ -69,6 +70,7 @@ def _check_envelope(fact: NewEvent) -> None:
     _check_text("source", fact.source, MAX_SOURCE)
     _check_text("source_id", fact.source_id, MAX_SOURCE_ID)
     _check_text("correlation", fact.correlation, MAX_SOURCE_ID, least=0)
+    _check_text("subject", subject_of(fact.payload), MAX_SUBJECT, least=0)
     for field, value in (("occurred_at", fact.occurred_at), ("source_seq", fact.source_seq), ("causation", fact.causation)):
         if value is not None and not 0 <= value <= MAX_INTEGER:
             raise InvalidRequest(field, value, f"give a whole number from 0 to {MAX_INTEGER}")

@@ -1,0 +1,127 @@
+"""One sample of each kind of event, with every field set; golden/ holds each as the JSON that it must stay readable from.
+
+`python -m tests.contract.eventlog.samples` writes the files of new kinds and versions. A file that exists is never written again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from clusters.domain import health_events as health
+from clusters.domain import inventory_events as inventory
+from clusters.domain import job_events as jobs
+from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
+from clusters.domain.jobs import JobKind, JobRequest, Recovery
+from clusters.domain.policy import DefragMode, Policy, SparesScope
+
+GOLDEN = Path(__file__).parent / "golden"
+
+_REQUEST = JobRequest(
+    name="pretrain 7",
+    kind=JobKind.TRAINING,
+    nodes=32,
+    slice_size=8,
+    max_slice=16,
+    tail=True,
+    spares=1,
+    priority=-5,
+    restartable=False,
+    expected_run_s=3600,
+    checkpoint_interval_s=600,
+    recovery=Recovery.PEER,
+    team="vision",
+    held=True,
+)
+_SHARED = JobRequest(name="notebook", kind=JobKind.INTERACTIVE, gpus=2)
+_SLICE = jobs.SliceAssignment(domain="a1b2.1", nodes=("r1-n01", "r1-n02"))
+_COUNTS: dict[str, int | str] = {"needed": 16, "free": 12, "level": "domain"}
+_NODE = "r1-n01"
+_JOB = "j000123"
+
+SAMPLES: tuple[Payload, ...] = (
+    inventory.ClusterCreated(name="lab", connector="simulated", options={"failure_rate": 0.002}),
+    inventory.RackRegistered(rack="r1", block="b1", switch_trays=9),
+    inventory.NodeRegistered(
+        node=_NODE, rack="r1", domain="a1b2.1", gpus=4, product="GB200", problem="no clique", evidence=("GpuHealth=False: Xid 79",)
+    ),
+    inventory.NodeChanged(node=_NODE, rack="r1", domain=None, gpus=4, product="GB200", problem="no clique", evidence=("x",)),
+    inventory.NodeAbsent(node=_NODE),
+    inventory.NodeRemoved(node=_NODE, reason="sold"),
+    inventory.ClockSet(wall=1_900_000_000_000_000, cluster_time=5, speed=300.5),
+    inventory.ArrivalsPlanned(
+        plan="9f86d081", base=10, items=(inventory.Arrival(row=3, offset=7, request=_SHARED, duration=9, outcome="failed"),)
+    ),
+    health.NodeFailed(node=_NODE, reason="Xid 79", fencing=True, evidence=("syslog",)),
+    health.NodeRecovered(node=_NODE, reason="reset"),
+    health.NodeSuspected(node=_NODE, reason="slow", evidence=("probe",)),
+    health.NodeUnreachable(node=_NODE, reason="no heartbeat"),
+    health.NodeDegraded(node=_NODE, reason="one NVSwitch lost"),
+    health.NodeQuarantined(node=_NODE, owner="ada", reason="flapping", exit_rule="24 h quiet", evidence=("f1", "f2")),
+    health.NodeReleased(node=_NODE, reason="tested"),
+    health.NodeDraining(node=_NODE, reason="firmware"),
+    health.NodeUndrained(node=_NODE, reason="done"),
+    health.RepairStarted(node=_NODE, reason="ticket 4"),
+    health.RepairFinished(node=_NODE, reason="tray swapped"),
+    jobs.JobSubmitted(request=_REQUEST, submitted_by="ada", arrival="9f86d081:3"),
+    jobs.JobHeld(job=_JOB, reason="budget"),
+    jobs.JobReleased(job=_JOB, reason="budget"),
+    jobs.JobBlocked(job=_JOB, code="topology-blocked", counts=_COUNTS),
+    jobs.JobPlaced(job=_JOB, generation=1, slices=(_SLICE, jobs.SliceAssignment(domain="c3d4.1", nodes=("r2-n01",), gpus=(1, 3)))),
+    jobs.WorkStarted(job=_JOB, generation=1, nodes=(_NODE,)),
+    jobs.WorkStopped(job=_JOB, generation=1, nodes=(_NODE,), reason="exit 0"),
+    jobs.StopRequested(job=_JOB, generation=1, nodes=(_NODE,), after=jobs.AfterStop.CANCELLED, reason="cancelled by ada"),
+    jobs.NodeSwapped(job=_JOB, generation=2, slice=0, slot=1, old="r1-n02", new="r1-n17", reason="Xid 79"),
+    jobs.SliceMoved(
+        job=_JOB, generation=3, slice=0, old_domain="c3d4.1", assignment=_SLICE, released=("r2-n01",), lost=("r2-n02",), reason="no spare"
+    ),
+    jobs.SliceStalled(job=_JOB, generation=3, slice=1, code="capacity-blocked", counts=_COUNTS),
+    jobs.JobRequeued(job=_JOB, reason="preempted"),
+    jobs.JobFinished(job=_JOB, generation=3),
+    jobs.JobFailed(job=_JOB, generation=3, reason="exit 1"),
+    jobs.JobCancelled(job=_JOB, reason="by ada"),
+    jobs.JobChanged(job=_JOB, priority=10),
+    PolicyActivated(
+        version=2,
+        policy=Policy(
+            slice_size=16,
+            target_spares=3,
+            min_spares=1,
+            spares_scope=SparesScope.ALL,
+            lending=True,
+            defrag_mode=DefragMode.AUTO,
+            interactive_preemptible=True,
+        ),
+        reason="more spares",
+        by="ada",
+    ),
+)
+
+#: What older versions must come to when they are read: (kind, version) -> payload of today.
+UPCAST: dict[tuple[str, int], Payload] = {
+    ("JobSubmitted", 1): jobs.JobSubmitted(request=replace(_REQUEST, name="old"), submitted_by="ada", arrival=""),
+}
+
+
+def sample_of(kind: str, version: int) -> Payload | None:
+    """What the golden file of a kind and version must be read as."""
+    if version == PAYLOADS[kind].VERSION:
+        return next((sample for sample in SAMPLES if type(sample).__name__ == kind), None)
+    return UPCAST.get((kind, version))
+
+
+def golden_file(kind: str, version: int) -> Path:
+    return GOLDEN / f"{kind}.{version}.json"
+
+
+def write_missing() -> None:
+    for sample in SAMPLES:
+        file = golden_file(type(sample).__name__, sample.VERSION)
+        if not file.exists():
+            file.write_bytes(msgspec.json.format(msgspec.json.encode(sample), indent=2) + b"\n")
+
+
+if __name__ == "__main__":
+    write_missing()

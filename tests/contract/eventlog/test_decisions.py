@@ -1,0 +1,331 @@
+"""Decisions: made on the head, committed once, with what they used and what they claim."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from django.db import connections
+
+from clusters.domain.commands import CancelJob, Command, MarkNode, NodeVerb, RunPass, SubmitJob
+from clusters.domain.decision import ENGINE_VERSION, Decision, DecisionRecord, Refusal
+from clusters.domain.dump import dump_state
+from clusters.domain.errors import BrokenInvariant, InvalidRequest, SourceConflict, SourceSequence, UnknownCluster
+from clusters.domain.evolve import evolve
+from clusters.domain.ids import Instant
+from clusters.domain.inventory_events import ClockSet
+from clusters.domain.job_events import JobPlaced, JobSubmitted, NodeSwapped, SliceAssignment, SliceMoved
+from clusters.domain.state import ClusterState
+from clusters.eventlog.database import DatabaseLog
+from clusters.eventlog.log import StoredLog
+from clusters.eventlog.memory import MemoryLog
+from clusters.eventlog.port import Committed
+from clusters.eventlog.request import Request
+from tests.contract.eventlog.conftest import WALL, Opener
+from tests.contract.eventlog.toy import CLUSTER, always, ask, create, decide, fact, inventory, run_pass, stopped, submit, suspicion
+
+
+def cancel(job: str, request_id: str) -> Request:
+    return Request(command=CancelJob(job=job, by="ada"), source="user:ada", request_id=request_id)
+
+
+def submission(request_id: str | None, name: str = "work") -> Request:
+    return Request(command=SubmitJob(request=ask(name=name), by="ada"), source="user:ada", request_id=request_id)
+
+
+def placing(job: str, *nodes: str, generation: int = 1, gpus: tuple[int, ...] = ()) -> JobPlaced:
+    return JobPlaced(job=job, generation=generation, slices=(SliceAssignment(domain="d1", nodes=nodes, gpus=gpus),))
+
+
+def test_a_decision_and_its_record_stand_in_the_log(toy: StoredLog) -> None:
+    """R24, R25: the record says what the decision read and used."""
+    head = toy.head(CLUSTER)
+    done = toy.commit(CLUSTER, submission("a"), decide)
+    assert isinstance(done, Committed)
+    assert (done.duplicate, done.more, done.events) == (False, False, tuple(toy.read(CLUSTER, head)))
+    (event,) = done.events
+    assert (event.source, event.source_id, event.occurred_at, event.recorded_at) == ("user:ada", "a", WALL, WALL)
+    record = DecisionRecord(
+        command=submission("a").command, at_seq=head, now=WALL, policy_version=1, engine_version=ENGINE_VERSION, seed=0, solver=None, more=False
+    )
+    assert list(toy.decisions(CLUSTER)) == [(head + 1, 1, record)]
+
+
+def test_records_of_every_command_come_back_as_they_were(toy: StoredLog) -> None:
+    job = submit(toy, "a", nodes=2)
+    run_pass(toy)
+    toy.commit(CLUSTER, cancel(job, "b"), decide)
+    mark = MarkNode(node="r1-n4", verb=NodeVerb.FAIL, by="ada", reason="smoke")
+    toy.commit(CLUSTER, Request(command=mark, source="user:ada", request_id="c"), decide)
+    commands = [record.command for _, _, record in toy.decisions(CLUSTER)]
+    assert commands == [SubmitJob(request=ask(2), by="ada"), RunPass(), CancelJob(job=job, by="ada"), mark]
+    assert [first for first, _, _ in toy.decisions(CLUSTER, 10)] == [11, 12]
+
+
+def test_the_events_of_a_decision_have_ids_that_follow_from_the_request(toy: StoredLog) -> None:
+    payloads = (JobSubmitted(request=ask(), submitted_by=""),) * 3
+    for request_id, ids in (("a", ["a", "a/1", "a/2"]), (None, ["12", "12/1", "12/2"])):
+        done = toy.commit(CLUSTER, submission(request_id), always(*payloads))
+        assert isinstance(done, Committed)
+        assert [event.source_id for event in done.events] == ids
+
+
+def test_correlation_cause_and_time_of_the_request_are_kept(toy: StoredLog) -> None:
+    request = Request(command=RunPass(), source="scheduler", request_id=None, now=77, correlation="web-1", causation=3)
+    done = toy.commit(CLUSTER, request, always(JobSubmitted(request=ask(), submitted_by="")))
+    assert isinstance(done, Committed)
+    assert (done.events[0].correlation, done.events[0].causation, done.events[0].occurred_at) == ("web-1", 3, 77)
+
+
+def test_the_clusters_clock_says_when_unless_the_request_does(toy: StoredLog) -> None:
+    toy.append_facts(CLUSTER, [fact(ClockSet(wall=WALL - 10, cluster_time=1_000, speed=2.0), "clock")])
+    seen: list[Instant] = []
+
+    def look(state: ClusterState, command: Command, now: Instant) -> Refusal:
+        seen.append(now)
+        return Refusal(code="state")
+
+    toy.commit(CLUSTER, submission("a"), look)
+    assert seen == [1_020]
+
+
+def test_a_refusal_stores_nothing_and_is_decided_anew(toy: StoredLog) -> None:
+    head = toy.head(CLUSTER)
+    assert isinstance(toy.commit(CLUSTER, cancel("j000009", "a"), decide), Refusal)
+    assert (toy.head(CLUSTER), list(toy.decisions(CLUSTER))) == (head, [])
+    assert submit(toy, "b") == "j000009"
+    assert isinstance(toy.commit(CLUSTER, cancel("j000009", "a"), decide), Committed)
+
+
+def test_a_decision_without_events_appends_nothing(toy: StoredLog) -> None:
+    heard: list[str] = []
+    toy.subscribe(heard.append)
+    head = toy.head(CLUSTER)
+    assert run_pass(toy) == ()
+    assert (toy.head(CLUSTER), list(toy.decisions(CLUSTER)), heard) == (head, [], [])
+
+
+def test_r03_the_same_request_again_gets_the_decision_of_the_first_time(opener: Opener) -> None:
+    log = opener()
+    create(log)
+    done = log.commit(CLUSTER, submission("a"), always(*(JobSubmitted(request=ask(), submitted_by=""),) * 2))
+    submit(log, "b")
+    for each in (log, opener()):
+        again = each.commit(CLUSTER, submission("a"), decide)
+        assert isinstance(done, Committed)
+        assert again == Committed(events=done.events, more=done.more, duplicate=True)
+    assert log.head(CLUSTER) == 11
+
+
+def test_r04_a_request_id_used_for_another_command_is_refused(toy: StoredLog) -> None:
+    submit(toy, "a")
+    with pytest.raises(SourceConflict, match="'a'"):
+        toy.commit(CLUSTER, submission("a", name="other"), decide)
+    with pytest.raises(SourceConflict, match="'a'"):
+        toy.commit(CLUSTER, cancel("j000009", "a"), decide)
+    toy.append_facts(CLUSTER, [suspicion(1, source="user:ada")])
+    with pytest.raises(SourceConflict, match="'s1'"):
+        toy.commit(CLUSTER, submission("s1"), decide)
+    assert toy.head(CLUSTER) == 10
+
+
+def test_an_id_that_a_later_event_of_the_decision_needs_may_be_taken(toy: StoredLog) -> None:
+    toy.append_facts(CLUSTER, [suspicion(1, source="user:ada")._replace(source_id="a/1")])
+    before = dump_state(toy.live(CLUSTER).catch_up())
+    with pytest.raises(SourceConflict, match="'a'"):
+        toy.commit(CLUSTER, submission("a"), always(*(JobSubmitted(request=ask(), submitted_by=""),) * 2))
+    assert (toy.head(CLUSTER), dump_state(toy.live(CLUSTER).catch_up())) == (9, before)
+
+
+def test_a_source_that_numbers_its_facts_commits_nothing(toy: StoredLog) -> None:
+    toy.append_facts(CLUSTER, [suspicion(1, source="user:ada")._replace(source_seq=1)])
+    with pytest.raises(SourceSequence, match="'user:ada'"):
+        toy.commit(CLUSTER, submission("a"), decide)
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        (submission("x" * 121), "request_id"),
+        (submission(""), "request_id"),
+        (Request(command=RunPass(), source="", request_id=None), "source"),
+        (Request(command=RunPass(), source="s", request_id=None, correlation="\n"), "correlation"),
+    ],
+)
+def test_a_request_that_its_events_could_not_carry_is_refused_by_name(toy: StoredLog, request_: Request, field: str) -> None:
+    with pytest.raises(InvalidRequest, match=field):
+        toy.commit(CLUSTER, request_, decide)
+
+
+def test_a_command_for_an_unknown_cluster_is_refused(log: StoredLog) -> None:
+    with pytest.raises(UnknownCluster):
+        log.commit("none", submission("a"), decide)
+
+
+def test_what_is_appended_while_deciding_is_decided_on(opener: Opener) -> None:
+    """Another process moves the head after the state was read: the decision is made again on all of it."""
+    log, other = opener(), opener()
+    create(log)
+    job = submit(log, "a", nodes=3)
+    seen: list[int] = []
+
+    def interrupted(state: ClusterState, command: Command, now: Instant) -> Decision | Refusal:
+        if not seen:
+            run_pass(other)
+        seen.append(state.seq)
+        return decide(state, command, now)
+
+    done = log.commit(CLUSTER, cancel(job, "b"), interrupted)
+    assert isinstance(done, Committed)
+    assert (seen, [event.kind for event in done.events]) == ([9, 10], ["StopRequested"])
+    assert [record.at_seq for _, _, record in log.decisions(CLUSTER)] == [8, 9, 10]
+
+
+def test_the_same_request_committed_elsewhere_while_deciding_is_found(opener: Opener) -> None:
+    log, other = opener(), opener()
+    create(log)
+    seen: list[int] = []
+
+    def interrupted(state: ClusterState, command: Command, now: Instant) -> Decision | Refusal:
+        seen.append(state.seq)
+        other.commit(CLUSTER, submission("a"), decide)
+        return decide(state, command, now)
+
+    done = log.commit(CLUSTER, submission("a"), interrupted)
+    assert isinstance(done, Committed)
+    assert (done.duplicate, seen, log.head(CLUSTER)) == (True, [8], 9)
+
+
+def test_r05_a_command_overtaken_by_another_is_refused(opener: Opener) -> None:
+    """R05: of two cancellations of one job, one takes effect."""
+    log, other = opener(), opener()
+    create(log)
+    job = submit(log, "a")
+
+    def overtaken(state: ClusterState, command: Command, now: Instant) -> Decision | Refusal:
+        if job in state.jobs:
+            other.commit(CLUSTER, cancel(job, "first"), decide)
+        return decide(state, command, now)
+
+    assert isinstance(log.commit(CLUSTER, cancel(job, "second"), overtaken), Refusal)
+    assert [event.kind for event in log.about(CLUSTER, job)] == ["JobSubmitted", "JobCancelled"]
+
+
+def test_claims_say_who_holds_which_gpu_since_which_generation(toy: StoredLog) -> None:
+    whole, shared = submit(toy, "a"), submit(toy, "b")
+    toy.commit(CLUSTER, submission("p"), always(placing(whole, "r1-n1"), placing(shared, "r1-n2", gpus=(1, 3))))
+    holders = {(node, gpu): holder for (node, gpu), holder in toy.claims(CLUSTER).items() if holder[0] == shared}
+    assert holders == {("r1-n2", 1): (shared, 1), ("r1-n2", 3): (shared, 1)}
+    assert sum(job == whole for job, _ in toy.claims(CLUSTER).values()) == 4
+
+
+def test_a_swap_and_a_move_claim_the_new_nodes(toy: StoredLog) -> None:
+    toy.append_facts(CLUSTER, inventory(2, 4)[5:])
+    job = submit(toy, "a", nodes=2)
+    run_pass(toy)
+    toy.append_facts(CLUSTER, [stopped(job, ["r1-n1"], "s1")])
+    swap = NodeSwapped(job=job, generation=2, slice=0, slot=0, old="r1-n1", new="r1-n3", reason="")
+    toy.commit(CLUSTER, submission("swap"), always(swap))
+    assert {(node, generation) for (node, _), (_, generation) in toy.claims(CLUSTER).items()} == {("r1-n2", 1), ("r1-n3", 2)}
+    target = SliceAssignment(domain="d2", nodes=("r2-n1", "r2-n2"))
+    move = SliceMoved(job=job, generation=3, slice=0, old_domain="d1", assignment=target, released=("r1-n2", "r1-n3"), lost=(), reason="")
+    toy.commit(CLUSTER, submission("move"), always(move))
+    assert {node for node, _ in toy.claims(CLUSTER)} == {"r1-n2", "r1-n3", "r2-n1", "r2-n2"}
+    toy.append_facts(CLUSTER, [stopped(job, ["r1-n2", "r1-n3"], "s2", generation=2)])
+    assert {(node, generation) for (node, _), (_, generation) in toy.claims(CLUSTER).items()} == {("r2-n1", 3), ("r2-n2", 3)}
+
+
+def test_a_swap_of_shared_work_claims_its_gpus_only(toy: StoredLog) -> None:
+    job = submit(toy, "a")
+    toy.commit(CLUSTER, submission("p"), always(placing(job, "r1-n1", gpus=(0, 2))))
+    toy.append_facts(CLUSTER, [stopped(job, ["r1-n1"], "s1")])
+    swap = NodeSwapped(job=job, generation=2, slice=0, slot=0, old="r1-n1", new="r1-n3", reason="")
+    toy.commit(CLUSTER, submission("swap"), always(swap))
+    assert set(toy.claims(CLUSTER)) == {("r1-n3", 0), ("r1-n3", 2)}
+
+
+def test_r21_a_program_gone_wrong_cannot_book_a_gpu_twice(toy: StoredLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R21: the store itself refuses, even where the fold would not see it, and all of the decision goes back."""
+    first, second = submit(toy, "a"), submit(toy, "b")
+    toy.commit(CLUSTER, submission("p"), always(placing(first, "r1-n1")))
+    before, claims = dump_state(toy.live(CLUSTER).catch_up()), toy.claims(CLUSTER)
+    monkeypatch.setattr(toy.live(CLUSTER), "fold", lambda events: None)
+    for number, nodes in enumerate((("r1-n1",), ("r1-n2", "r1-n1"), ("r1-n3", "r1-n3"))):
+        with pytest.raises(BrokenInvariant, match=second):
+            toy.commit(CLUSTER, submission(f"wrong{number}"), always(placing(second, *nodes)))
+    monkeypatch.undo()
+    assert (toy.head(CLUSTER), toy.claims(CLUSTER)) == (before["seq"], claims)
+    assert len(list(toy.decisions(CLUSTER))) == 3
+    assert dump_state(toy.live(CLUSTER).catch_up()) == before
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda job: (placing(job, "r1-n2"), placing(job, "r1-n3")),
+        lambda job: (placing(job, "r1-n2", generation=5),),
+        lambda job: (JobPlaced(job=job, generation=1, slices=(SliceAssignment(domain="d9", nodes=("r1-n2",)),)),),
+    ],
+    ids=["placed twice", "wrong generation", "wrong domain"],
+)
+def test_r25_what_contradicts_the_state_never_enters_the_log(toy: StoredLog, broken: Callable[[str], tuple[JobPlaced, ...]]) -> None:
+    """R25: decision, events and claims are one transaction, and the fold is part of it."""
+    job = submit(toy, "a")
+    before = dump_state(toy.live(CLUSTER).catch_up())
+    with pytest.raises(BrokenInvariant, match=job):
+        toy.commit(CLUSTER, submission("wrong"), always(*broken(job)))
+    assert (toy.head(CLUSTER), toy.claims(CLUSTER), len(list(toy.decisions(CLUSTER)))) == (9, {}, 1)
+    assert dump_state(toy.live(CLUSTER).catch_up()) == before
+    assert [event.kind for event in run_pass(toy)] == ["JobPlaced"]
+
+
+def test_r24_each_decision_made_again_on_its_state_comes_to_the_same_events(toy: StoredLog) -> None:
+    for number in range(6):
+        submit(toy, f"a{number}", nodes=1 + number % 2)
+        run_pass(toy)
+    state = ClusterState()
+    events = list(toy.read(CLUSTER))
+    remade = 0
+    for first, count, record in toy.decisions(CLUSTER):
+        for event in events[state.seq : first - 1]:
+            evolve(state, event)
+        outcome = decide(state, record.command, record.now)
+        assert isinstance(outcome, Decision)
+        assert outcome.events == tuple(event.payload for event in events[first - 1 : first - 1 + count])
+        remade += 1
+    assert remade >= 9
+
+
+def test_r25_subscribers_hear_of_a_decision_once_it_stands(toy: StoredLog) -> None:
+    heard: list[int] = []
+    toy.subscribe(lambda cluster: heard.append(toy.head(cluster)))
+    submit(toy, "a")
+    submit(toy, "a")
+    toy.commit(CLUSTER, cancel("j000099", "x"), decide)
+    assert heard == [9]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_r05_r22_threads_that_share_a_live_state_take_turns() -> None:
+    """Of eight threads that cancel the same job one succeeds, and eight passes at once place each job once."""
+    for log in (MemoryLog(), DatabaseLog()):
+        create(log, nodes=8)
+        job = submit(log, "victim")
+        jobs = [submit(log, f"job{number}") for number in range(6)]
+        outcomes: list[Committed | Refusal] = []
+
+        def work(number: int, log: StoredLog = log, job: str = job, outcomes: list[Committed | Refusal] = outcomes) -> None:
+            outcomes.append(log.commit(CLUSTER, cancel(job, f"c{number}"), decide))
+            run_pass(log)
+            connections.close_all()
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(isinstance(outcome, Committed) for outcome in outcomes) == 1
+        placed = [event.subject for event in log.read(CLUSTER) if event.kind == "JobPlaced"]
+        assert sorted(placed) == jobs
+        assert [event.seq for event in log.read(CLUSTER)] == list(range(1, log.head(CLUSTER) + 1))

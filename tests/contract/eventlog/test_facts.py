@@ -1,0 +1,321 @@
+"""Facts: numbered without gaps, stored once, all or none."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clusters.domain.dump import dump_state
+from clusters.domain.errors import ClusterExists, InvalidRequest, SourceConflict, SourceSequence, UnknownCluster
+from clusters.domain.events import NewEvent, Payload, PolicyActivated
+from clusters.domain.health_events import NodeFailed, NodeRecovered, NodeSuspected
+from clusters.domain.inventory_events import ClusterCreated
+from clusters.domain.job_events import JobPlaced, JobSubmitted, NodeSwapped, SliceAssignment, SliceMoved
+from clusters.domain.policy import Policy
+from clusters.eventlog.log import StoredLog
+from clusters.eventlog.memory import MemoryLog
+from clusters.eventlog.port import Receipt
+from tests.contract.eventlog.conftest import WALL, Opener
+from tests.contract.eventlog.toy import CLUSTER, ask, create, fact, inventory, opening, run_pass, stopped, submit, suspicion
+
+
+def test_a_new_log_holds_its_opening_events(log: StoredLog) -> None:
+    log.create("one", opening("one"))
+    assert [(event.seq, event.kind) for event in log.read("one")] == [(1, "ClusterCreated"), (2, "ClockSet"), (3, "PolicyActivated")]
+    assert (log.clusters(), log.head("one")) == (("one",), 3)
+
+
+def test_a_cluster_exists_once(log: StoredLog) -> None:
+    log.create("one", opening("one"))
+    with pytest.raises(ClusterExists, match="'one'"):
+        log.create("one", opening("one"))
+    assert log.head("one") == 3
+
+
+@pytest.mark.parametrize("name", ["", "-one", "a b", "ä", "x" * 64, "a/b"])
+def test_a_cluster_whose_name_no_url_could_hold_is_refused(log: StoredLog, name: str) -> None:
+    with pytest.raises(InvalidRequest, match="cluster"):
+        log.create(name, opening(name))
+
+
+def test_a_log_begins_with_its_creation(log: StoredLog) -> None:
+    with pytest.raises(InvalidRequest, match="ClusterCreated"):
+        log.create("one", opening("one")[1:])
+    with pytest.raises(InvalidRequest, match="ClusterCreated"):
+        log.create("one", opening("two"))
+    with pytest.raises(InvalidRequest, match="ClusterCreated"):
+        log.create("one", [])
+    assert log.clusters() == ()
+
+
+def test_an_unknown_cluster_is_named(log: StoredLog) -> None:
+    for call in (
+        lambda: log.head("none"),
+        lambda: log.read("none"),
+        lambda: log.append_facts("none", [suspicion(1)]),
+        lambda: log.live("none"),
+        lambda: log.decisions("none"),
+        lambda: log.about("none", "r1"),
+    ):
+        with pytest.raises(UnknownCluster, match="'none'"):
+            call()
+
+
+def test_clusters_have_logs_of_their_own(log: StoredLog) -> None:
+    create(log, cluster="one")
+    create(log, cluster="two", nodes=2)
+    log.append_facts("one", [suspicion(1)])
+    assert (log.head("one"), log.head("two")) == (9, 6)
+    assert log.append_facts("two", [suspicion(1)]) == (Receipt(7, False),)
+
+
+def test_facts_are_numbered_from_the_head_in_the_order_given(toy: StoredLog) -> None:
+    head = toy.head(CLUSTER)
+    receipts = toy.append_facts(CLUSTER, [suspicion(2), suspicion(1), suspicion(3)])
+    assert receipts == (Receipt(head + 1, False), Receipt(head + 2, False), Receipt(head + 3, False))
+    assert [event.source_id for event in toy.read(CLUSTER, head)] == ["s2", "s1", "s3"]
+
+
+def test_r09_order_is_by_seq_and_both_times_are_kept(toy: StoredLog) -> None:
+    head = toy.head(CLUSTER)
+    toy.append_facts(CLUSTER, [suspicion(900)])
+    toy.append_facts(CLUSTER, [suspicion(5)])
+    assert [(event.occurred_at, event.recorded_at) for event in toy.read(CLUSTER, head)] == [(900, WALL), (5, WALL)]
+
+
+def test_what_is_read_is_what_was_given(toy: StoredLog) -> None:
+    given_fact = NewEvent(
+        NodeSuspected(node="r1-n1", reason="döubt\n\x00 '\"\\ \U0001f4a1", evidence=("a", "")), 5, "prøbe", "id 1", 7, 3, "request-1"
+    )
+    (receipt,) = toy.append_facts(CLUSTER, [given_fact])
+    (event,) = toy.read(CLUSTER, receipt.seq - 1)
+    assert (event.payload, event.occurred_at, event.source, event.source_id) == given_fact[:4]
+    assert (event.source_seq, event.causation, event.correlation) == given_fact[4:]
+    assert (event.kind, event.version, event.subject, event.recorded_at) == ("NodeSuspected", 1, "r1-n1", WALL)
+
+
+def test_no_facts_are_no_append(toy: StoredLog) -> None:
+    heard: list[str] = []
+    toy.subscribe(heard.append)
+    assert toy.append_facts(CLUSTER, []) == ()
+    assert heard == []
+
+
+def test_r03_a_repeated_fact_is_absorbed_and_its_first_place_returned(opener: Opener) -> None:
+    """R03: also by another process, and in a batch with new ones."""
+    log = opener()
+    create(log)
+    (first,) = log.append_facts(CLUSTER, [suspicion(1)])
+    again = opener().append_facts(CLUSTER, [suspicion(2), suspicion(1), suspicion(3)])
+    assert again == (Receipt(first.seq + 1, False), Receipt(first.seq, True), Receipt(first.seq + 2, False))
+    assert log.append_facts(CLUSTER, [suspicion(2), suspicion(3)]) == (Receipt(first.seq + 1, True), Receipt(first.seq + 2, True))
+    assert log.head(CLUSTER) == first.seq + 2
+
+
+def test_a_fact_twice_in_one_batch_is_stored_once(toy: StoredLog) -> None:
+    head = toy.head(CLUSTER)
+    receipts = toy.append_facts(CLUSTER, [suspicion(1), suspicion(2), suspicion(1)])
+    assert receipts == (Receipt(head + 1, False), Receipt(head + 2, False), Receipt(head + 1, True))
+
+
+def test_a_retry_may_carry_another_correlation(toy: StoredLog) -> None:
+    toy.append_facts(CLUSTER, [suspicion(1)._replace(correlation="first")])
+    (receipt,) = toy.append_facts(CLUSTER, [suspicion(1)._replace(correlation="second")])
+    assert receipt.duplicate
+    assert next(toy.read(CLUSTER, receipt.seq - 1)).correlation == "first"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        suspicion(1)._replace(payload=NodeSuspected(node="r1-n1", reason="another")),
+        suspicion(1)._replace(payload=NodeRecovered(node="r1-n1", reason="doubt 1")),
+        suspicion(1)._replace(occurred_at=2),
+        suspicion(1)._replace(causation=1),
+    ],
+    ids=["payload", "kind", "time", "cause"],
+)
+def test_r04_the_same_key_with_other_content_is_refused_and_logged(
+    toy: StoredLog, caplog: pytest.LogCaptureFixture, other: NewEvent
+) -> None:
+    """R04: and nothing of its batch is stored."""
+    toy.append_facts(CLUSTER, [suspicion(1)])
+    head = toy.head(CLUSTER)
+    with caplog.at_level(logging.WARNING, "slicekeeper.security"), pytest.raises(SourceConflict, match="'s1'"):
+        toy.append_facts(CLUSTER, [suspicion(2), other])
+    assert "'probe' sent 's1' again" in caplog.text
+    assert toy.head(CLUSTER) == head
+    assert toy.append_facts(CLUSTER, [suspicion(2)]) == (Receipt(head + 1, False),)
+
+
+def test_r04_other_content_is_found_within_one_batch(toy: StoredLog) -> None:
+    with pytest.raises(SourceConflict):
+        toy.append_facts(CLUSTER, [suspicion(1), suspicion(1)._replace(occurred_at=9)])
+    assert toy.head(CLUSTER) == 8
+
+
+def test_r07_a_refused_append_leaves_no_gap(toy: StoredLog) -> None:
+    toy.append_facts(CLUSTER, [suspicion(1)])
+    for number in range(10, 20):
+        with pytest.raises(SourceConflict):
+            toy.append_facts(CLUSTER, [suspicion(number), suspicion(1)._replace(occurred_at=99)])
+        toy.append_facts(CLUSTER, [suspicion(number)])
+    assert [event.seq for event in toy.read(CLUSTER)] == list(range(1, toy.head(CLUSTER) + 1))
+
+
+def test_sources_do_not_share_their_ids(toy: StoredLog) -> None:
+    receipts = toy.append_facts(CLUSTER, [suspicion(1, source="a"), suspicion(1, source="b")])
+    assert [receipt.duplicate for receipt in receipts] == [False, False]
+
+
+def test_a_source_numbers_its_facts_always_or_never(opener: Opener) -> None:
+    log = opener()
+    create(log)
+    log.append_facts(CLUSTER, [suspicion(1, source="counts")._replace(source_seq=1), suspicion(1, source="plain")])
+    for each in (log, opener()):  # one that remembers, and one that must look
+        with pytest.raises(SourceSequence, match=r"'counts' has always"):
+            each.append_facts(CLUSTER, [suspicion(2, source="counts")])
+        with pytest.raises(SourceSequence, match=r"'plain' has never"):
+            each.append_facts(CLUSTER, [suspicion(3), suspicion(2, source="plain")._replace(source_seq=2)])
+    with pytest.raises(SourceSequence, match=r"some of its facts"):
+        log.append_facts(CLUSTER, [suspicion(4, source="new"), suspicion(5, source="new")._replace(source_seq=1)])
+    assert log.append_facts(CLUSTER, [suspicion(6, source="new")._replace(source_seq=1)]) == (Receipt(11, False),)
+
+
+def test_a_refused_append_does_not_fix_its_source(toy: StoredLog) -> None:
+    toy.append_facts(CLUSTER, [suspicion(1)])
+    with pytest.raises(SourceConflict):
+        toy.append_facts(CLUSTER, [suspicion(2, source="new"), suspicion(1)._replace(occurred_at=9)])
+    assert not toy.append_facts(CLUSTER, [suspicion(2, source="new")._replace(source_seq=4)])[0].duplicate
+
+
+_PART = SliceAssignment(domain="d1", nodes=("r1-n1",))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        JobPlaced(job="j000001", generation=1, slices=(_PART,)),
+        NodeSwapped(job="j000001", generation=2, slice=0, slot=0, old="r1-n1", new="r1-n2", reason=""),
+        SliceMoved(job="j000001", generation=2, slice=0, old_domain="d1", assignment=_PART, released=(), lost=(), reason=""),
+        PolicyActivated(version=2, policy=Policy(), reason="", by=""),
+        ClusterCreated(name=CLUSTER, connector="none"),
+    ],
+    ids=lambda payload: type(payload).__name__,
+)
+def test_placements_policies_and_creations_are_no_facts(toy: StoredLog, payload: Payload) -> None:
+    with pytest.raises(InvalidRequest, match=type(payload).__name__):
+        toy.append_facts(CLUSTER, [suspicion(1), fact(payload, "x")])
+    assert toy.head(CLUSTER) == 8
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("source", ""),
+        ("source", "x" * 65),
+        ("source", "two\nlines"),
+        ("source_id", ""),
+        ("source_id", "x" * 129),
+        ("source_id", "a\x00b"),
+        ("source_id", "\ud800"),
+        ("correlation", "x" * 129),
+        ("occurred_at", -1),
+        ("occurred_at", 2**63),
+        ("source_seq", -1),
+        ("causation", 2**63),
+    ],
+)
+def test_an_envelope_that_no_store_could_hold_is_refused_by_name(toy: StoredLog, field: str, value: str | int) -> None:
+    with pytest.raises(InvalidRequest, match=field):
+        toy.append_facts(CLUSTER, [suspicion(1)._replace(**{field: value})])
+    assert toy.head(CLUSTER) == 8
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "\ud800"], ids=["nul", "surrogate"])
+def test_a_subject_that_no_store_could_hold_is_refused(toy: StoredLog, name: str) -> None:
+    with pytest.raises(InvalidRequest, match="subject"):
+        toy.append_facts(CLUSTER, [suspicion(1, node=name)])
+    assert toy.head(CLUSTER) == 8
+
+
+def test_a_submission_is_filed_under_the_job_it_names(toy: StoredLog) -> None:
+    head = toy.head(CLUSTER)
+    toy.append_facts(CLUSTER, [suspicion(1), fact(JobSubmitted(request=ask(), submitted_by="ada"), "j")])
+    assert [event.seq for event in toy.about(CLUSTER, f"j{head + 2:06d}")] == [head + 2]
+    assert [event.seq for event in toy.about(CLUSTER, "r1-n1", head)] == [head + 1]
+
+
+def test_reading_takes_up_at_a_position_and_stops_at_a_limit(toy: StoredLog) -> None:
+    toy.append_facts(CLUSTER, [suspicion(number) for number in range(5_000)])
+    assert [event.seq for event in toy.read(CLUSTER, 4_990)] == list(range(4_991, 5_009))
+    assert [event.seq for event in toy.read(CLUSTER, 1_999, 2_003)] == list(range(2_000, 4_003))
+    assert list(toy.read(CLUSTER, toy.head(CLUSTER))) == []
+    assert list(toy.read(CLUSTER, 10, 0)) == []
+    assert len(list(toy.about(CLUSTER, "r1-n1"))) == 5_001
+
+
+def test_subscribers_hear_of_new_facts_only_and_may_fail(toy: StoredLog, caplog: pytest.LogCaptureFixture) -> None:
+    heard: list[str] = []
+
+    def fails(cluster: str) -> None:
+        raise ValueError(cluster)
+
+    toy.subscribe(fails)
+    stop = toy.subscribe(heard.append)
+    toy.append_facts(CLUSTER, [suspicion(1)])
+    toy.append_facts(CLUSTER, [suspicion(1)])
+    assert heard == [CLUSTER]
+    assert "a subscriber of cluster 'toy' failed" in caplog.text
+    stop()
+    toy.append_facts(CLUSTER, [suspicion(2)])
+    assert heard == [CLUSTER]
+
+
+def test_a_guard_looks_under_the_lock_and_what_it_raises_refuses_the_facts(toy: StoredLog) -> None:
+    def refuse() -> None:
+        raise UnknownCluster("lost")
+
+    with pytest.raises(UnknownCluster, match="lost"):
+        toy.append_facts(CLUSTER, [suspicion(1)], refuse)
+    assert toy.head(CLUSTER) == 8
+    toy.append_facts(CLUSTER, [suspicion(1)], lambda: None)
+    with pytest.raises(UnknownCluster, match="lost"):
+        toy.append_facts(CLUSTER, [suspicion(1)], refuse)
+
+
+def test_facts_give_back_the_gpus_of_nodes_whose_work_has_stopped(toy: StoredLog) -> None:
+    job = submit(toy, "a", nodes=3)
+    run_pass(toy)
+    assert {node for node, _ in toy.claims(CLUSTER)} == {"r1-n1", "r1-n2", "r1-n3"}
+    toy.append_facts(CLUSTER, [stopped(job, ["r1-n1"], "old", generation=0), stopped("j999999", ["r1-n1"], "other")])
+    assert len(toy.claims(CLUSTER)) == 12
+    toy.append_facts(CLUSTER, [stopped(job, ["r1-n1", "r1-n2"], "now")])
+    assert set(toy.claims(CLUSTER)) == {("r1-n3", gpu) for gpu in range(4)}
+    toy.append_facts(CLUSTER, [fact(NodeFailed(node="r1-n3", reason="dead"), "f1")])
+    assert len(toy.claims(CLUSTER)) == 4
+    toy.append_facts(CLUSTER, [fact(NodeFailed(node="r1-n3", reason="dead", fencing=True), "f2", at=2)])
+    assert toy.claims(CLUSTER) == {}
+
+
+_SENT = [suspicion(number, node=f"r1-n{number % 4 + 1}", source=f"probe{number % 3}")._replace(source_seq=number) for number in range(12)]
+
+
+def _folded(deliveries: list[list[NewEvent]]) -> tuple[int, object]:
+    log = MemoryLog(wall=lambda: WALL)
+    log.create(CLUSTER, opening())
+    log.append_facts(CLUSTER, inventory(1, 4))
+    for batch in deliveries:
+        log.append_facts(CLUSTER, batch)
+    dump = dump_state(log.live(CLUSTER).catch_up())
+    return int(dump["seq"]), dump["nodes"]
+
+
+@given(st.lists(st.lists(st.sampled_from(_SENT), max_size=6), max_size=8))
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_f05_f06_r17_facts_repeated_and_out_of_order_fold_to_the_same_state(batches: list[list[NewEvent]]) -> None:
+    """F05, F06, R17: each delivered one to many times, in any order, in any batches."""
+    assert _folded([*batches, _SENT]) == _folded([_SENT])
