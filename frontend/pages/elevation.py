@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 
 from frontend.pages.palette import BOX, State, shape_path, state_of
 
 UNIT = 20  # height of a tray of one rack unit, pixels
 SWITCH_UNIT = 13  # a switch tray is drawn lower: there is nothing to read on it
 GAP = 2  # between trays
-MARGIN = 30  # left of the rack, for slot numbers
+MARGIN = 40  # left of the rack, for slot numbers and domains
 WIDTH = 420  # of the rack itself
 RAIL = 10  # each side of the trays
 HEAD = 10  # above the first and below the last tray
@@ -40,6 +41,7 @@ class Slot:
     label: str = ""  #: what to write for the job, or "" for its id
     url: str = ""  #: page of the job, or ""
     slot: int | None = None  #: its number in the job's slice, where it has one
+    domain: str = ""  #: name of its domain; drawn where the rack holds more than one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ class Elevation:
     def render(self) -> str:
         """The whole drawing as one `svg` element."""
         view = f'viewBox="0 0 {self.width} {self.height}" width="{self.width}" height="{self.height}"'
-        parts = (self.draw_title(), self.draw_frame(), *self.draw_slots(), *self.draw_switches())
+        parts = (self.draw_title(), self.draw_frame(), *self.draw_domains(), *self.draw_slots(), *self.draw_switches())
         return f'<svg xmlns="http://www.w3.org/2000/svg" class="elevation" role="group" {view}>{"".join(parts)}</svg>'
 
     def draw_title(self) -> str:
@@ -79,6 +81,23 @@ class Elevation:
             for x in (MARGIN, MARGIN + WIDTH - RAIL + 3)
         )
         return f'<rect class="elevation-frame" x="{MARGIN}" width="{WIDTH}" height="{self.height}" rx="4"/>{rails}'
+
+    def draw_domains(self) -> list[str]:
+        """A bar beside the trays of each domain, where the rack holds more than one."""
+        runs = [list(run) for _, run in groupby(range(len(self.rack.slots)), key=lambda index: self.rack.slots[index].domain)]
+        return [self.draw_domain(run[0], run[-1]) for run in runs] if len(runs) > 1 else []
+
+    def draw_domain(self, first: int, last: int) -> str:
+        """The bar of one domain; its name is written along it."""
+        name = self.rack.slots[first].domain
+        top, bottom = self._slot_top(first), self._slot_top(last) + UNIT
+        middle = (top + bottom) / 2
+        written = fitted(name, bottom - top)
+        return (
+            f'<g class="elevation-domain"><title>Domain {escape(name)}</title>'
+            f'<path d="M16 {top}h-4v{bottom - top}h4"/>'
+            f'<text x="8" y="{middle:g}" text-anchor="middle" transform="rotate(-90 8 {middle:g})">{escape(written)}</text></g>'
+        )
 
     def draw_slots(self) -> list[str]:
         return [

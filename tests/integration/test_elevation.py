@@ -100,6 +100,16 @@ def test_a_job_is_named_once_per_run_of_trays_and_again_below_the_switches() -> 
     assert len(named) == 3
 
 
+def test_domains_are_marked_where_a_rack_holds_more_than_one() -> None:
+    halves = tuple(Slot(node=f"n{i}", condition="healthy", use="idle", domain="left" if i < 9 else "right") for i in range(18))
+    root = drawn(Rack(name="r1", slots=halves, switch_trays=9))
+    assert [text for text in titles(root) if text.startswith("Domain")] == ["Domain left", "Domain right"]
+
+
+def test_the_only_domain_of_a_rack_needs_no_mark() -> None:
+    assert not [text for text in titles(drawn(rack())) if text.startswith("Domain")]
+
+
 def test_a_failed_switch_tray_is_drawn_and_named_as_failed() -> None:
     subject = Rack(name="r1", slots=rack().slots, switch_trays=9, failed_switches=frozenset({4}))
     root = drawn(subject)

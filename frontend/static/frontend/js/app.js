@@ -11,7 +11,7 @@ import { closingMenus } from "./menus.js";
 import { FleetState } from "./state.js";
 import { SubmitForm } from "./submit.js";
 
-const SAY_EVERY = 5_000; // a screen reader should not be talked over
+const SAY_EVERY = 10_000; // a screen reader should not be talked over
 
 async function snapshot(url) {
   const response = await request(url);
@@ -81,7 +81,7 @@ async function follow(body) {
       tick(page.fleet);
     } catch {
       live.position = null; // the socket's own retries say what is wrong, and catch up
-      root.classList.add("is-failed");
+      root.classList.replace("is-loading", "is-failed");
     }
   }
   live.connect();

@@ -3,7 +3,8 @@
 import { $, setText } from "./dom.js";
 
 const PATIENCE = 2_500; // a blink of the network is not worth a banner
-const WORDS = { connecting: "Connecting", live: "Live", reconnecting: "Reconnecting", "signed-out": "Signed out" };
+const WORDS = { connecting: "Connecting", live: "Live", reconnecting: "Reconnecting", "signed-out": "Signed out", gone: "Gone" };
+const LAST = "This page shows the last state it saw";
 
 export class Banner {
   constructor(live) {
@@ -26,19 +27,20 @@ export class Banner {
     }
     this.since ??= Date.now();
     this.timer = setInterval(() => this.#tick(status), 1000);
-    if (status === "signed-out") this.#tick(status);
+    this.#tick(status);
   }
 
   #tick(status) {
     const away = Date.now() - this.since;
-    if (status !== "signed-out" && away < PATIENCE) return;
+    if (status === "reconnecting" && away < PATIENCE) return;
     this.banner.hidden = false;
     this.banner.dataset.liveBanner = status;
     document.body.classList.add("is-stale");
-    const seconds = Math.round(away / 1000);
-    const text = status === "signed-out"
-      ? "You are signed out. This page shows the last state it saw."
-      : `No connection for ${seconds} s. This page shows the last state it saw; trying again.`;
+    const text = {
+      reconnecting: `No connection for ${Math.round(away / 1000)} s. ${LAST}; trying again.`,
+      "signed-out": `You are signed out. ${LAST}.`,
+      gone: `This cluster was removed. ${LAST}.`,
+    }[status];
     setText($("[data-live-message]", this.banner), text);
   }
 }

@@ -11,12 +11,12 @@ import { request, signedOut } from "./dom.js";
 
 const PAUSE = { first: 500, most: 15_000 };
 const SILENCE = 40_000; // the server pings every 15 s
-const SIGNED_OUT_CODES = new Set([4401, 4403]);
+const FINAL = { 4401: "signed-out", 4403: "signed-out", 4404: "gone" }; // closing codes after which trying again is useless
 
 export class Live extends EventTarget {
   /**
    * `catchUp()` resolves to the position it reached, or null to go on from what the server says next.
-   * Emits "delta" {frame}, "reset" after a catch-up, and "status" {status: live | reconnecting | signed-out}.
+   * Emits "delta" {frame}, "reset" after a catch-up, and "status" {status: live | reconnecting | signed-out | gone}.
    */
   constructor({ socketUrl, probeUrl, catchUp, position = null }) {
     super();
@@ -116,8 +116,9 @@ export class Live extends EventTarget {
   async #lost(code) {
     clearTimeout(this.watchdog);
     this.waiting = null;
-    if (SIGNED_OUT_CODES.has(code) || (!this.greeted && (await this.#sessionEnded()))) {
-      this.#tell("signed-out");
+    const end = FINAL[code] ?? (!this.greeted && (await this.#sessionEnded()) ? "signed-out" : null);
+    if (end) {
+      this.#tell(end);
       return;
     }
     this.#tell("reconnecting");

@@ -32,7 +32,13 @@ export class FleetMap {
     this.#controls();
     new ResizeObserver(() => this.#resized()).observe(this.stage);
     document.addEventListener("themechange", () => this.relayout());
-    this.#select(new URLSearchParams(location.search).get("job") ?? "");
+    const asked = new URLSearchParams(location.search);
+    const by = $$('input[name="map-by"]', root).find((input) => input.value === asked.get("by"));
+    if (by) {
+      by.checked = true;
+      this.painter.by = by.value;
+    }
+    this.#select(asked.get("job") ?? "");
   }
 
   /** After a snapshot: everything anew. */
@@ -40,6 +46,7 @@ export class FleetMap {
     this.table.reset(this.fleet);
     this.relayout();
     this.#jobOptions();
+    this.#tellSelection();
   }
 
   /** After a delta: only what changed. */
@@ -135,22 +142,19 @@ export class FleetMap {
     const input = $("[data-map-job]", this.root);
     if (input && document.activeElement !== input) input.value = job;
     this.#tellSelection();
-    const url = new URL(location.href);
-    if (job) url.searchParams.set("job", job);
-    else url.searchParams.delete("job");
-    if (url.href !== location.href) history.replaceState(null, "", url);
+    remember("job", job);
     this.#relight();
   }
 
   #tellSelection() {
     const chip = $("[data-map-selection]", this.root);
-    chip.hidden = !this.job;
-    if (!this.job || !this.fleet.racks) return;
+    chip.hidden = !this.job || !this.fleet.racks;
+    if (chip.hidden) return;
     const nodes = this.fleet.nodesOf(this.job);
     const racks = new Set([...nodes].map((node) => this.fleet.rackOf[node]));
     const link = $("a", chip);
     setText(link, this.job);
-    link.href = this.root.dataset.jobUrl.replace("JOB", encodeURIComponent(this.job));
+    link.href = this.root.dataset.jobUrl.replace("j000000", encodeURIComponent(this.job));
     const where = nodes.size ? `${grouped(nodes.size)} nodes in ${grouped(racks.size)} racks` : "holds no whole node now";
     setText($("[data-map-selection-text]", chip), where);
   }
@@ -256,6 +260,7 @@ export class FleetMap {
       const { name, value } = event.target;
       if (name === "map-by") {
         this.painter.by = value;
+        remember("by", value === "use" ? "" : value);
         this.#relight();
       } else if (name === "map-view") {
         this.stage.hidden = value !== "map";
@@ -268,6 +273,14 @@ export class FleetMap {
     $("[data-map-job]", this.root)?.addEventListener("focus", () => this.#jobOptions());
     $("[data-map-clear]", this.root).addEventListener("click", () => this.#clear());
   }
+}
+
+/** Keeps a choice in the address, so that what is seen can be shared. */
+function remember(name, value) {
+  const url = new URL(location.href);
+  if (value) url.searchParams.set(name, value);
+  else url.searchParams.delete(name);
+  if (url.href !== location.href) history.replaceState(null, "", url);
 }
 
 export function resolvedTheme() {
