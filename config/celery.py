@@ -29,7 +29,7 @@ def make_app(environment: Environment) -> Celery:
     """Return the application for one process (memory broker) or several (Redis)."""
     app = Celery("slicekeeper", set_as_current=True)
     app.conf.update(
-        imports=("tasks.passes",),
+        imports=("tasks.passes", "tasks.housekeeping"),
         task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
         task_default_queue="slow",
         task_routes={"tasks.passes.*": {"queue": "pass"}},

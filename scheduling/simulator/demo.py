@@ -19,7 +19,7 @@ from clusters.connectors.base import Work
 from clusters.connectors.simulated.chance import exponential, lognormal, uniform
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.connectors.simulated.truth import CANCELLED, FAILED, FINISHED, Truth
-from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration, Instant
+from clusters.domain.ids import HOUR, MINUTE, Duration, Instant
 from clusters.domain.jobs import JobKind, JobRequest, Recovery
 
 #: Jobs that wait at any time.

@@ -1,0 +1,22 @@
+"""What keeps derived tables and snapshots up to date. Small steps: whatever is left is another message."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from clusters.domain.errors import UnknownCluster
+from clusters.eventlog.projections import project
+from clusters.eventlog.snapshots import maybe_snapshot
+
+
+@shared_task(name="tasks.housekeeping.keep")
+def keep(cluster: str) -> None:
+    """Bring the cluster's projections nearer to the head of its log; once they are there, see whether a snapshot is due."""
+    try:
+        more = project(cluster)
+        if not more:
+            maybe_snapshot(cluster)
+    except UnknownCluster:  # removed since the message was sent
+        return
+    if more:
+        keep.delay(cluster)

@@ -1,0 +1,81 @@
+"""When the scheduling pass has something to do, and telling it so.
+
+An event matters if it may free room, ask for some, or leave a job to settle or recover. What only takes room, or tells how work gets on,
+does not. A pass that finds nothing to do writes nothing, so waking it once too often costs a millisecond and waking it too seldom costs a
+job its start: what is not listed as quiet wakes it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from clusters.domain.clock import cluster_now
+from clusters.domain.commands import RunPass
+from clusters.domain.decision import Decision
+from clusters.domain.state import ClusterState
+from clusters.eventlog.log import wall_now
+from scheduling.domain.decide import decide
+
+QUIET = frozenset(
+    {
+        "ArrivalsPlanned",
+        "ClockSet",
+        "JobBlocked",
+        "JobHeld",
+        "JobPlaced",
+        "NodeDraining",
+        "NodeQuarantined",
+        "NodeSuspected",
+        "NodeSwapped",
+        "NodeUnreachable",
+        "RepairStarted",
+        "SliceMoved",
+        "SliceStalled",
+        "WorkStarted",
+    }
+)
+
+#: A wake-up that is not known to have begun is sent again after this time (seconds): the worker may be another process.
+AGAIN = 0.05
+
+
+def is_settled(state: ClusterState) -> bool:
+    """Whether a pass would find nothing to do. Deciding is cheap, and asks no other process how far it is."""
+    if not (state.queue or state.lost or state.stopped):
+        return True
+    outcome = decide(state, RunPass(), cluster_now(state, wall_now()))
+    return not (isinstance(outcome, Decision) and outcome.events)
+
+
+class Waker:
+    """Sends the wake-ups of this process: at most one is on its way for each cluster."""
+
+    def __init__(self, send: Callable[[str], None]) -> None:
+        self._send = send
+        self._sent: dict[str, float] = {}  # cluster -> when its wake-up was sent, until it has begun
+        self._due: set[str] = set()  # clusters that want another once that has begun
+        self._guard = threading.Lock()
+
+    def wake(self, cluster: str) -> None:
+        """The pass has something to do."""
+        with self._guard:
+            self._due.add(cluster)
+        self.flush()
+
+    def begun(self, cluster: str) -> None:
+        """A pass is about to look at the log: whatever happens from now on needs another wake-up."""
+        with self._guard:
+            self._sent.pop(cluster, None)
+
+    def flush(self) -> None:
+        """Send what is due and not on its way."""
+        now = time.monotonic()
+        with self._guard:
+            ready = [cluster for cluster in sorted(self._due) if now - self._sent.get(cluster, -AGAIN) >= AGAIN]
+            for cluster in ready:
+                self._due.discard(cluster)
+                self._sent[cluster] = now
+        for cluster in ready:
+            self._send(cluster)
