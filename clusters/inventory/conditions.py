@@ -35,10 +35,10 @@ _FENCED = "node.kubernetes.io/out-of-service"
 #: Conditions of this kind are well when True (Ready, NetworkingReady, GpuHealthy); all others when False.
 _GOOD_WHEN_TRUE = ("Ready", "Healthy")
 
-Item = Mapping[str, object]
+Item = Mapping[str, str]
 
 
-def flags_of(labels: Mapping[str, str], spec: Item, conditions: Iterable[Item]) -> dict[Flag, str]:
+def flags_of(labels: Mapping[str, str], spec: Mapping[str, object], conditions: Iterable[Item]) -> dict[Flag, str]:
     """The doubts about a node, each with its reason."""
     taints = [taint for taint in listed(spec, "taints") if taint.get("effect") in _BARRING]
     flags = _ready(conditions, taints)
@@ -46,7 +46,7 @@ def flags_of(labels: Mapping[str, str], spec: Item, conditions: Iterable[Item]) 
         flags[Flag.FAILED] = f"taint {_FENCED}"
     state = labels.get(SENTINEL, "")
     reasons = [f"label {SENTINEL}={plain(state)}"] if state in _SENTINEL_FLAGS else []
-    errors = [_named(taint) for taint in taints if _GPU_ERROR.fullmatch(str(taint.get("key")))]
+    errors = [_named(taint) for taint in taints if _GPU_ERROR.fullmatch(taint.get("key", ""))]
     cordoned = spec.get("unschedulable") is True or any(taint.get("key") == _CORDON for taint in taints)
     if errors or reasons:
         flag = _SENTINEL_FLAGS[state] if reasons and not errors else Flag.QUARANTINED
@@ -60,29 +60,30 @@ def evidence_of(conditions: Iterable[Item]) -> tuple[str, ...]:
     """Each abnormal condition as told, in order of type."""
     told = []
     for condition in conditions:
-        kind, status = str(condition.get("type", "")), str(condition.get("status", ""))
+        kind, status = condition.get("type", ""), condition.get("status", "")
         if kind and status != ("True" if kind.endswith(_GOOD_WHEN_TRUE) else "False"):
-            reason, message = str(condition.get("reason") or ""), str(condition.get("message") or "")
+            reason, message = condition.get("reason", ""), condition.get("message", "")
             told.append(plain(f"{kind}={status} {reason}{': ' if reason and message else ''}{message}"))
     return tuple(sorted(told))
 
 
-def listed(item: Item, key: str) -> list[Item]:
-    """The mappings of a list; what is no list, or no mapping in it, is nobody's condition or taint."""
+def listed(item: Mapping[str, object], key: str) -> list[Item]:
+    """The texts of each mapping of a list; what is no list, no mapping or no text in it is nobody's condition or taint."""
     value = item.get(key)
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    entries = [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    return [{field: text for field, text in entry.items() if isinstance(text, str)} for entry in entries]
 
 
 def _ready(conditions: Iterable[Item], taints: list[Item]) -> dict[Flag, str]:
     ready = next((condition for condition in conditions if condition.get("type") == "Ready"), None)
     if ready is None:
         return {Flag.UNREACHABLE: "no condition Ready"}
-    status, reason = ready.get("status"), plain(str(ready.get("reason") or "no reason given"))
+    status, reason = ready.get("status", "missing"), plain(ready.get("reason", "")) or "no reason given"
     if status == "False":
         return {Flag.SUSPECT: f"Ready is False: {reason}"}
     if status != "True":
-        return {Flag.UNREACHABLE: f"Ready is {plain(str(status))}: {reason}"}
-    lingering = sorted(str(taint.get("key")) for taint in taints if taint.get("key") in _DOUBTS)
+        return {Flag.UNREACHABLE: f"Ready is {plain(status)}: {reason}"}
+    lingering = sorted({taint["key"] for taint in taints if taint.get("key") in _DOUBTS})
     return {Flag.SUSPECT: f"taint {', '.join(lingering)}"} if lingering else {}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from clusters.domain.errors import InvalidRequest
 from clusters.inventory.model import Problem, fatal
-from clusters.inventory.names import NAME_RULE, expand, is_name, plain
+from clusters.inventory.names import PLACE_RULE, expand, is_place, plain
 
 
 def shape(value: object) -> str:
@@ -26,17 +26,18 @@ def shape(value: object) -> str:
 class Fields:
     """One mapping and where it stands. Wrong values read as if they were missing, once they are told."""
 
-    def __init__(self, position: str, item: object, problems: list[Problem]) -> None:
+    def __init__(self, position: str, item: object, problems: list[Problem], name: str = "") -> None:
         self.position = position
         self._problems = problems
         self._item: dict[str, object] = item if isinstance(item, dict) else {}
+        own = self._item.get("name")
+        self._name = plain(str(own), 60) if isinstance(own, str | int) else name
         if not isinstance(item, dict):
             self.refuse(f"this is {shape(item)}; give a mapping of fields")
 
     def refuse(self, message: str) -> None:
         """Tell what is wrong here; the file will not be imported."""
-        name = self._item.get("name", "")
-        self._problems.append(fatal(self.position, plain(str(name), 60) if isinstance(name, str | int) else "", message))
+        self._problems.append(fatal(self.position, self._name, message))
 
     def only(self, fields: Sequence[str]) -> None:
         """Refuse all other fields: a misspelt one must not be ignored."""
@@ -70,20 +71,20 @@ class Fields:
         return tuple(plain(str(entry)) for entry in listed)
 
     def name(self, key: str) -> str | None:
-        """A name; None where it is missing or null."""
+        """The name of a rack, domain or block; None where it is missing or null."""
         value = self._item.get(key)
         if value is None:
             return None
         text = "" if isinstance(value, bool) else str(value) if isinstance(value, str | int) else ""
-        if not is_name(text):
-            self.refuse(f"{key} is {shape(value)}; {NAME_RULE}")
+        if not is_place(text):
+            self.refuse(f"{key} is {shape(value)}; {PLACE_RULE}")
             return None
         return text
 
     def required_name(self, key: str) -> str:
         """A name that must be there."""
         if self._item.get(key) is None:
-            self.refuse(f"{key} is missing; {NAME_RULE}")
+            self.refuse(f"{key} is missing; {PLACE_RULE}")
         return self.name(key) or ""
 
     def number(self, key: str, low: int, high: int) -> int | None:
@@ -114,7 +115,8 @@ class Fields:
             return
         for number, item in enumerate(listed, start=1):
             group = item if isinstance(item, dict) else {short: item}
-            yield Fields(f"{self.position}, nodes {number}" if len(listed) > 1 else self.position, group, self._problems)
+            position = f"{self.position}, nodes {number}" if len(listed) > 1 else self.position
+            yield Fields(position, group, self._problems, self._name)
 
     def ranges(self, key: str) -> list[str]:
         """The names that one range or a list of ranges stands for."""

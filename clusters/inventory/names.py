@@ -27,12 +27,18 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\u
 
 _BOUNDS = f"beginning and ending with a letter or digit, at most {MAX_NAME} characters"
 NAME_RULE = f"give letters, digits, '-', '_' and '.', {_BOUNDS}"
+PLACE_RULE = f"give letters, digits, '-', '_', '.' and ':', {_BOUNDS}"
 SUBDOMAIN_RULE = f"give a name that Kubernetes permits: lower-case letters, digits, '-' and '.', {_BOUNDS}"
 
 
 def is_name(text: str) -> bool:
-    """Whether the text may name a node, rack, domain or block."""
+    """Whether the text may name a node, or be the value of a label."""
     return len(text) <= MAX_NAME and _NAME.fullmatch(text) is not None
+
+
+def is_place(text: str) -> bool:
+    """Whether the text may name a rack, domain or block."""
+    return is_name(text.replace(":", "."))
 
 
 def is_subdomain(text: str) -> bool:

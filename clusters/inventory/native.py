@@ -20,14 +20,12 @@ same one in two racks makes one domain over both), `each-node` (HGX: every node 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clusters.domain.health import Flag
 from clusters.domain.topology import natural_key
 from clusters.inventory.fields import Fields
-from clusters.inventory.labels import PRODUCT, is_rack_scale
 from clusters.inventory.model import Inventory, InventoryNode, InventoryRack, Known, Options, Problem, fatal, note
 from clusters.inventory.names import MAX_NODES
 from clusters.inventory.node_facts import MAX_GPUS, in_order
@@ -173,9 +171,8 @@ class _Reading:
             flags[flag] = state.text("reason") or DEFAULT_REASON
 
     def _registered(self, nodes: Sequence[InventoryNode]) -> list[InventoryRack]:
-        """Racks with their switch trays: as told, else nine where NVLink joins nodes."""
-        sizes = Counter(node.domain for node in nodes if node.domain is not None)
-        joined = {node.rack for node in nodes if sizes[node.domain or ""] > 1 or is_rack_scale({PRODUCT: node.product})}
+        """Racks with their switch trays: as told, else nine where NVLink joins nodes, however few of them are here."""
+        joined = {node.rack for node in nodes if node.domain != node.name}
         return [
             InventoryRack(name=name, block=block, switch_trays=trays if trays is not None else SWITCH_TRAYS if name in joined else 0)
             for name, (block, trays) in self._racks.items()

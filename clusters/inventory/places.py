@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from clusters.domain.topology import natural_key
 from clusters.inventory.labels import CLIQUE, Fabric, fabric_of
 from clusters.inventory.model import Inventory, InventoryNode, InventoryRack, Known, Options, Problem, note
+from clusters.inventory.names import plain
 from clusters.inventory.node_facts import NodeFacts
-from clusters.inventory.racks import RackDrawing, blocks_of, two_fabrics
+from clusters.inventory.racks import BY_BLOCK, RackDrawing, blocks_of, two_fabrics
 
 #: NVL72, NVL36 and GH200 NVL32 racks all have nine; HGX nodes have their switches inside.
 SWITCH_TRAYS = 9
@@ -55,7 +56,7 @@ class _Domains:
             rack = drawing.racks[node.name]
             if fabrics[node.name].uuid:
                 self._clique_racks.add(rack)
-            if fabrics[node.name].uuid or (node.rack_scale and not drawing.drawn_by_block(node)):
+            if fabrics[node.name].uuid or (node.rack_scale and not rack.startswith(BY_BLOCK)):
                 self.nvlink_racks.add(rack)
 
     def place(self, node: NodeFacts) -> InventoryNode:
@@ -70,7 +71,7 @@ class _Domains:
             gpus=node.gpus,
             position=node.position,
             product=node.product,
-            problem=lack,
+            problem=plain(lack),
             evidence=node.evidence,
             flags=node.flags,
         )
@@ -88,13 +89,13 @@ class _Domains:
             return before.domain, ""  # it lost its labels with its connection, not its place
         if not self._needs_clique(node):
             return node.name, ""
-        wanted = f"{CLIQUE}=<ClusterUUID>.<CliqueID>, which the GPU operator sets once the node's fabric state is Completed"
-        return None, f"NVLink domain unknown, so never part of a slice: {fabric.lack}; it should have {wanted}"
+        wanted = "<ClusterUUID>.<CliqueID>, set once the node's fabric state is Completed"
+        return None, f"NVLink domain unknown, so never part of a slice: {fabric.lack}; it should be {wanted}"
 
     def _needs_clique(self, node: NodeFacts) -> bool:
         if node.rack_scale or self._fabrics[node.name].malformed:
             return True
-        if self._drawing.racks[node.name] in self._clique_racks and not self._drawing.drawn_by_block(node):
+        if self._drawing.racks[node.name] in self._clique_racks:
             return True
         before = self._known.nodes.get(node.name)
         return not node.product and before is not None and (before.domain is None or fabric_of(before.domain).uuid is not None)

@@ -21,11 +21,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from clusters.domain.topology import natural_key
 from clusters.inventory.labels import BLOCK_LABELS, RACK_LABELS, TOPOGRAPH_LABELS, fabric_of, first_of
-from clusters.inventory.model import InventoryRack, Known, Options, Problem, note
+from clusters.inventory.model import Known, Options, Problem, note
 from clusters.inventory.node_facts import NodeFacts
 
 #: The block of racks whose nodes name none.
 DEFAULT_BLOCK = "default"
+#: Before the name of a block that is drawn as a rack; no label can have a colon, so no real rack is ever taken for one.
+BY_BLOCK = "block:"
 
 Fabrics = Mapping[str, str | None]  # node -> ClusterUUID
 
@@ -39,14 +41,10 @@ class RackDrawing:
         self._fabrics = fabrics
         self._named = options.rack_label
         self._known = known
-        self._in_use = {node.rack for node in known.nodes.values()} - by_block(known.racks)
+        self._in_use = {node.rack for node in known.nodes.values() if not node.rack.startswith(BY_BLOCK)}
         self._struck = self._strike()
         self.racks: dict[str, str] = {}  # node -> rack
         self._draw()
-
-    def drawn_by_block(self, node: NodeFacts) -> bool:
-        """Whether the node has a rack only because it must be drawn somewhere."""
-        return self.racks[node.name] not in self._in_use and not any(self._names(node))
 
     def _draw(self) -> None:
         for node in self._nodes:
@@ -71,23 +69,30 @@ class RackDrawing:
             return before
         return next((name for name in names if name in self._in_use), labelled[0])
 
-    def _join(self, group_of: Callable[[NodeFacts], str | None], votes: Mapping[str, Counter[str]]) -> None:
-        """Put nodes that have no rack yet where the others of their group are."""
-        tally: dict[str, Counter[str]] = defaultdict(Counter, {group: Counter(counts) for group, counts in votes.items()})
-        for node in self._nodes:
-            group, rack = group_of(node), self.racks.get(node.name) or self._before(node.name)
-            if group and rack:
-                tally[group][rack] += 1
-        joined: dict[str, str] = {}
-        for node in self._nodes:
-            group = group_of(node)
-            if group and node.name not in self.racks:
-                joined[node.name] = _mates_rack(tally[group], self._before(node.name)) or group
-        self.racks |= joined
+    def _join(self, group_of: Callable[[NodeFacts], str | None], elsewhere: Mapping[str, Counter[str]]) -> None:
+        """Put nodes that have no rack yet where the others of their group are.
+
+        Repeated until none moves, so that the next import moves none. It ends: a node moves only off a rack it is alone in, which
+        is then gone.
+        """
+        groups = {node.name: group for node in self._nodes if (group := group_of(node))}
+        joined = {name: self._before(name) for name in groups.keys() - self.racks.keys()}
+        while True:
+            tally: dict[str, Counter[str]] = defaultdict(Counter, {group: Counter(counts) for group, counts in elsewhere.items()})
+            for name, group in groups.items():
+                rack = self.racks.get(name) or joined.get(name)
+                tally[group].update([rack] if rack else [])
+            settled: dict[str, str | None] = {name: _mates_rack(tally[groups[name]], own) or groups[name] for name, own in joined.items()}
+            if settled == joined:
+                break
+            joined = settled
+        self.racks |= {name: rack for name, rack in joined.items() if rack}
 
     def _last_resort(self, node: NodeFacts) -> str:
-        known = self._known.nodes.get(node.name)
-        return self._before(node.name) or first_of(node.labels, BLOCK_LABELS) or (known.rack if known else DEFAULT_BLOCK)
+        block, known = first_of(node.labels, BLOCK_LABELS), self._known.nodes.get(node.name)
+        if known is not None and (block is None or not known.rack.startswith(BY_BLOCK)):
+            return known.rack
+        return f"{BY_BLOCK}{block or DEFAULT_BLOCK}"
 
     def _before(self, name: str) -> str | None:
         """The rack the node was given earlier, unless it was only drawn with its block."""
@@ -129,11 +134,6 @@ class RackDrawing:
         return set(struck)
 
 
-def by_block(racks: Mapping[str, InventoryRack]) -> set[str]:
-    """Racks that are whole blocks, drawn for want of anything better."""
-    return {name for name, rack in racks.items() if rack.block == name}
-
-
 def two_fabrics(nodes: Sequence[NodeFacts], fabrics: Fabrics, keys: Mapping[str, None]) -> dict[tuple[str, str], list[str]]:
     """The (label, value) pairs that nodes of several fabrics share, with those fabrics."""
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -162,9 +162,11 @@ def blocks_of(nodes: Sequence[NodeFacts], racks: Mapping[str, str], known: Known
 
 
 def _mates_rack(tally: Counter[str], own: str | None) -> str | None:
-    """The rack of the others, or the node's own if any of them is there too, or none has one."""
-    others = tally - Counter([own]) if own else tally
-    return own if own and (own in others or not others) else _most(others)
+    """The node's own rack while others of its group are there; alone it goes where several are (two alone would trade places)."""
+    best = _most(tally)
+    if own is None or best is None:
+        return best
+    return own if tally[own] > 1 or tally[best] == 1 else best
 
 
 def _most(tally: Counter[str]) -> str | None:
