@@ -110,7 +110,7 @@ export class Painter {
     pen.fillRect(this.#px(x), this.#px(y), sprites.width, sprites.height);
     this.#stamp(node, { x, y });
     const since = this.flashes.get(node);
-    if (since === undefined) return;
+    if (since === undefined || (this.lit && !this.lit(node))) return;
     const left = 1 - (now - since) / FLASH.ms;
     if (left <= 0) return;
     this.#wash({ x, y }, FLASH.alpha * Math.min(1, left) ** 2);
