@@ -13,12 +13,12 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from django.db import connections, transaction
 from django.db.backends.utils import CursorWrapper
 
+from clusters.domain.errors import UnknownEvent
 from clusters.domain.events import Event
 from clusters.domain.evolve import evolve
 from clusters.domain.state import ClusterState
@@ -167,6 +167,17 @@ class Projector:
 
 
 def _chunks(events: Iterable[Event]) -> Iterator[list[Event]]:
-    rest = iter(events)
-    while chunk := list(islice(rest, CHUNK)):
+    """Events in lists of at most CHUNK; those before one that cannot be read still come."""
+    chunk: list[Event] = []
+    try:
+        for event in events:
+            chunk.append(event)
+            if len(chunk) == CHUNK:
+                yield chunk
+                chunk = []
+    except UnknownEvent:
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
         yield chunk

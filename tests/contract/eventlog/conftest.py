@@ -1,4 +1,4 @@
-"""The logs that the contract is held against: in memory, and in the database of this run (SQLite, or what SLICEKEEPER_DATABASE_URL names)."""
+"""The logs that the contract is held against: in memory, and in the database of this run."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ import re
 
 import msgspec
 import pytest
-from django.db import connection
 
 from clusters.domain.commands import RunPass
 from clusters.domain.decision import DecisionRecord
@@ -19,9 +18,9 @@ from clusters.domain.health_events import NodeSuspected
 from clusters.domain.job_events import JobSubmitted
 from clusters.eventlog.codec import decode_other, decode_record, encode_payload, encode_record
 from clusters.eventlog.database import DatabaseLog
-from clusters.eventlog.maintenance import unlocked
 from clusters.eventlog.upcasters import UPCASTERS
 from tests.contract.eventlog.samples import golden_file, sample_of
+from tests.contract.eventlog.tampering import rewrite_last
 from tests.contract.eventlog.toy import CLUSTER, create, fact, submit, suspicion
 
 KINDS = sorted(PAYLOADS)
@@ -33,7 +32,7 @@ _PAST = re.compile(r"(ed|Held|Set|Absent|Swapped|Drained|Draining|Degraded|Unrea
 def test_an_event_is_a_frozen_fact_in_the_past_tense(kind: str) -> None:
     payload = PAYLOADS[kind]
     assert dataclasses.is_dataclass(payload)
-    assert payload.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert vars(payload)["__dataclass_params__"].frozen
     assert {parameter.kind for parameter in inspect.signature(payload).parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
     assert "__slots__" in payload.__dict__
     assert _PAST.search(kind), f"{kind}: name it as what has happened"
@@ -78,19 +77,10 @@ def test_every_kind_is_stored_and_read_back(database_log: DatabaseLog, kind: str
     assert (read.kind, read.payload) == (kind, sample)
 
 
-def _store_raw(kind: str, version: int, payload: str) -> None:
-    """Put an event into the log as another version of the program would have."""
-    with unlocked("test", "an event of another version"), connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE clusters_logevent SET kind = %s, version = %s, payload = %s WHERE seq = (SELECT MAX(seq) FROM clusters_logevent)",
-            (kind, version, payload),
-        )
-
-
 def test_r14_an_old_version_is_read_as_one_of_today(database_log: DatabaseLog) -> None:
     create(database_log)
     submit(database_log, "a")
-    _store_raw("JobSubmitted", 1, golden_file("JobSubmitted", 1).read_text(encoding="utf-8"))
+    rewrite_last("JobSubmitted", 1, golden_file("JobSubmitted", 1).read_text(encoding="utf-8"))
     (event,) = database_log.read(CLUSTER, 8)
     assert (event.version, event.payload) == (JobSubmitted.VERSION, sample_of("JobSubmitted", 1))
     assert DatabaseLog().live(CLUSTER).catch_up().jobs["j000009"].request.name == "old"
@@ -109,7 +99,7 @@ def test_r14_an_event_of_a_newer_program_stops_the_fold_but_not_the_intake(
     database_log.append_facts(CLUSTER, [suspicion(1)])
     live.catch_up()
     database_log.append_facts(CLUSTER, [suspicion(2)])
-    _store_raw(kind, version, '{"node": "r1-n1", "reason": "", "colour": "red"}')
+    rewrite_last(kind, version, '{"node": "r1-n1", "reason": "", "colour": "red"}')
     for _ in range(2):
         with pytest.raises(UnknownEvent, match=rf"event 10: .*{told}"):
             live.catch_up()
@@ -125,7 +115,7 @@ def test_r14_an_event_of_a_newer_program_stops_the_fold_but_not_the_intake(
 def test_a_payload_that_is_not_what_its_kind_says_is_named(database_log: DatabaseLog, payload: str) -> None:
     create(database_log)
     database_log.append_facts(CLUSTER, [suspicion(1)])
-    _store_raw("NodeSuspected", 1, payload)
+    rewrite_last("NodeSuspected", 1, payload)
     with pytest.raises(BrokenInvariant, match=r"event 9 \(NodeSuspected\) cannot be read"):
         list(database_log.read(CLUSTER, 8))
 
@@ -136,7 +126,7 @@ def test_a_retry_is_known_again_after_its_kind_got_a_new_version(database_log: D
     payload = sample_of("JobSubmitted", 1)
     assert payload is not None
     database_log.append_facts(CLUSTER, [fact(payload, "a")])
-    _store_raw("JobSubmitted", 1, golden_file("JobSubmitted", 1).read_text(encoding="utf-8"))
+    rewrite_last("JobSubmitted", 1, golden_file("JobSubmitted", 1).read_text(encoding="utf-8"))
     assert database_log.append_facts(CLUSTER, [fact(payload, "a")])[0].duplicate
 
 
@@ -152,9 +142,8 @@ def test_a_record_of_a_command_of_a_newer_program_is_not_guessed() -> None:
 
 
 def test_a_solvers_part_of_a_record_is_kept() -> None:
-    record = DecisionRecord(
-        command=RunPass(), at_seq=5, now=7, policy_version=2, engine_version=3, seed=4, solver={"status": "optimal", "bound": 1.5}, more=True
-    )
+    solver: dict[str, float | str] = {"status": "optimal", "bound": 1.5}
+    record = DecisionRecord(command=RunPass(), at_seq=5, now=7, policy_version=2, engine_version=3, seed=4, solver=solver, more=True)
     assert decode_record(encode_record(record)) == record
 
 

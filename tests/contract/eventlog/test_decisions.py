@@ -46,9 +46,7 @@ def test_a_decision_and_its_record_stand_in_the_log(toy: StoredLog) -> None:
     assert (done.duplicate, done.more, done.events) == (False, False, tuple(toy.read(CLUSTER, head)))
     (event,) = done.events
     assert (event.source, event.source_id, event.occurred_at, event.recorded_at) == ("user:ada", "a", WALL, WALL)
-    record = DecisionRecord(
-        command=submission("a").command, at_seq=head, now=WALL, policy_version=1, engine_version=ENGINE_VERSION, seed=0, solver=None, more=False
-    )
+    record = DecisionRecord(command=submission("a").command, at_seq=head, now=WALL, policy_version=1, engine_version=ENGINE_VERSION)
     assert list(toy.decisions(CLUSTER)) == [(head + 1, 1, record)]
 
 

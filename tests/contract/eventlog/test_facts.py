@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -230,8 +231,9 @@ def test_placements_policies_and_creations_are_no_facts(toy: StoredLog, payload:
     ],
 )
 def test_an_envelope_that_no_store_could_hold_is_refused_by_name(toy: StoredLog, field: str, value: str | int) -> None:
+    fields: dict[str, Any] = {**suspicion(1)._asdict(), field: value}
     with pytest.raises(InvalidRequest, match=field):
-        toy.append_facts(CLUSTER, [suspicion(1)._replace(**{field: value})])
+        toy.append_facts(CLUSTER, [NewEvent(**fields)])
     assert toy.head(CLUSTER) == 8
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from clusters.domain.dump import dump_state
 from clusters.domain.errors import BrokenInvariant, UnknownCluster
+from clusters.domain.events import Event
 from clusters.domain.evolve import evolve
 from clusters.domain.state import ClusterState
 from clusters.eventlog import follow, state_codec
@@ -88,7 +89,7 @@ def test_a_state_starts_from_the_latest_snapshot_and_the_tail(opener: Opener, mo
     log.append_facts(CLUSTER, [suspicion(2)])
     folds: list[int] = []
 
-    def count(state: ClusterState, event: follow.Event) -> ClusterState:
+    def count(state: ClusterState, event: Event) -> ClusterState:
         folds.append(event.seq)
         return evolve(state, event)
 
@@ -162,7 +163,7 @@ def test_a_fold_that_fails_half_way_is_begun_anew(toy: StoredLog, monkeypatch: p
     submit(toy, "a")
     toy.append_facts(CLUSTER, [suspicion(1)])
 
-    def fail(state: ClusterState, event: follow.Event) -> ClusterState:
+    def fail(state: ClusterState, event: Event) -> ClusterState:
         raise BrokenInvariant("no")
 
     monkeypatch.setattr(follow, "evolve", fail)

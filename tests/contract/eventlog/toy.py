@@ -46,10 +46,9 @@ def inventory(racks: int, nodes: int) -> list[NewEvent]:
     facts: list[NewEvent] = []
     for rack in range(1, racks + 1):
         facts.append(fact(RackRegistered(rack=f"r{rack}", block="b1"), f"r{rack}", source="import"))
-        facts.extend(
-            fact(NodeRegistered(node=f"r{rack}-n{node}", rack=f"r{rack}", domain=f"d{rack}", gpus=GPUS), f"r{rack}-n{node}", source="import")
-            for node in range(1, nodes + 1)
-        )
+        for node in range(1, nodes + 1):
+            payload = NodeRegistered(node=f"r{rack}-n{node}", rack=f"r{rack}", domain=f"d{rack}", gpus=GPUS)
+            facts.append(fact(payload, payload.node, source="import"))
     return facts
 
 
