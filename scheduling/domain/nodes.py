@@ -11,16 +11,20 @@ from collections.abc import Callable, Iterable, Iterator
 from clusters.domain.space import Space
 
 
-def choose_nodes(space: Space, domain: int, count: int, kept: int) -> int:
-    """Mask of the `count` best free nodes of the domain, the last `kept` free ones left alone; it must have that many."""
+def choose_nodes(space: Space, domain: int, count: int, kept: int, last: int = 0) -> int:
+    """Mask of the `count` best free nodes of the domain: none of the last `kept` free ones, those in `last` only for want of others.
+
+    The domain must have that many.
+    """
     free = without_last(space.free[domain], kept)
     degraded, offenders = space.degraded[domain], space.offenders[domain]
-    if not free & (degraded | offenders):
+    if not free & (degraded | offenders | last):
         return lowest(free, count)
-    sound, flawed = free & ~degraded, free & degraded
     chosen = 0
-    for rank in (sound & ~offenders, sound & offenders, flawed & ~offenders, flawed & offenders):
-        chosen |= lowest(rank, count - chosen.bit_count())
+    for group in (free & ~last, free & last):
+        for half in (group & ~degraded, group & degraded):
+            for rank in (half & ~offenders, half & offenders):
+                chosen |= lowest(rank, count - chosen.bit_count())
     return chosen
 
 

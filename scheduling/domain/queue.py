@@ -1,42 +1,64 @@
 """The queue: waiting jobs in order of priority, then age.
 
 A job that cannot be placed does not stop those behind it. Within one pass placements only take space away, so what was refused once stays
-refused, and each distinct request is tried once. A refusal is told when its code changes, not each time.
+refused, and each distinct request is tried once. Why a job waits is counted after all placements, so that the reasons are those of the
+state that the pass leaves; they are told when the code changes, not each time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
 from clusters.domain.job_events import JobBlocked, JobPlaced
 from clusters.domain.jobs import JobRequest
+from clusters.domain.state import Job
 from scheduling.domain.trial import Trial
 
 _Asked = tuple[int | None, int | None, int | None, int | None, bool, int | None]
 
 
+@dataclass(slots=True, kw_only=True)
+class _Refused:
+    """Jobs that ask for the same, and why it was refused."""
+
+    refusal: Refusal
+    after: int  # placements of this pass before that
+    jobs: list[Job]
+
+
 def place_waiting(trial: Trial) -> Iterator[Payload]:
-    """JobPlaced and JobBlocked, in queue order; the trial has taken what each JobPlaced says before the next job is looked at."""
-    refused: dict[_Asked, Refusal] = {}
-    told: dict[_Asked, Refusal] = {}
+    """JobPlaced in queue order, each taken by the trial before the next job is looked at; then JobBlocked, by request."""
+    refused: dict[_Asked, _Refused] = {}
+    placed = 0
     for _, _, name in trial.state.queue:
         job = trial.state.jobs[name]
         asked = _asked(job.request)
-        if asked not in refused:
-            outcome = trial.place(job.request)
-            if not isinstance(outcome, Refusal):
-                trial.take(job.request, outcome)
-                yield JobPlaced(job=name, generation=job.generation + 1, slices=outcome)
-                continue
-            refused[asked] = outcome
-        if refused[asked].code == job.blocked:
+        if asked in refused:
+            refused[asked].jobs.append(job)
             continue
-        if asked not in told:  # all reasons are counted only where they may be news
-            told[asked] = trial.final(job.request, refused[asked])
-        if told[asked].code != job.blocked:
-            yield JobBlocked(job=name, code=told[asked].code, counts=told[asked].counts)
+        outcome = trial.place(job.request)
+        if isinstance(outcome, Refusal):
+            refused[asked] = _Refused(refusal=outcome, after=placed, jobs=[job])
+            continue
+        trial.take(job.request, outcome)
+        placed += 1
+        yield JobPlaced(job=name, generation=job.generation + 1, slices=outcome)
+    for group in refused.values():
+        yield from _tell(trial, group, stale=group.after < placed)
+
+
+def _tell(trial: Trial, group: _Refused, *, stale: bool) -> Iterator[JobBlocked]:
+    request = group.jobs[0].request
+    outcome = trial.place(request) if stale else group.refusal
+    refusal = outcome if isinstance(outcome, Refusal) else group.refusal
+    news = [job for job in group.jobs if job.blocked != refusal.code]
+    final = trial.final(request, refusal) if news else refusal  # counted in the whole state only where it may be news
+    for job in news:
+        if job.blocked != final.code:
+            yield JobBlocked(job=job.id, code=final.code, counts=final.counts)
 
 
 def _asked(request: JobRequest) -> _Asked:

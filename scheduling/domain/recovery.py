@@ -1,8 +1,8 @@
 """In-place recovery: each lost slot gets a spare of its domain; a slice whose domain has too few moves whole; the rest of the job holds.
 
 A slice that finds no place is stalled and tried again by every pass, before anything that waits: a repaired node goes first to a short
-slice. Only placeable nodes are chosen, so nothing returns to the node that failed. A job on one node has nothing to hold together: it takes
-no spare that its domain owes to others.
+slice. Only placeable nodes are chosen, so nothing returns to a node that failed; where work stopped and the node is said to be well, the
+node is used again only for want of others. A job on one node has nothing to hold together: it takes no spare owed to others.
 """
 
 from __future__ import annotations
@@ -61,9 +61,10 @@ def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
     kept = trial.space.owed(domain, trial.policy) if job.width == 1 else 0
     if trial.space.count[domain] - kept < len(part.lost):
         return []
-    mask = choose_nodes(trial.space, domain, len(part.lost), kept)
-    trial.space.take_mask(domain, mask)
     first = trial.topology.domains[domain].first
+    lost = sum(1 << trial.topology.index[name] - first for name in part.lost.values() if name in trial.topology.index)
+    mask = choose_nodes(trial.space, domain, len(part.lost), kept, last=lost)
+    trial.space.take_mask(domain, mask)
     return [trial.topology.nodes[first + bit].name for bit in bits(mask)]
 
 

@@ -76,6 +76,24 @@ def test_a_report_of_an_old_generation_takes_nothing_back() -> None:
     assert world.run_pass() == []
 
 
+def test_a_node_whose_work_stopped_for_no_known_reason_is_used_again_only_for_want_of_others() -> None:
+    world = World(racks(1, nodes=3), Policy(slice_size=2))
+    job = world.run(ask(2))
+    news = []
+    for node in ("r1-n1", "r1-n3", "r1-n1"):
+        world.add(WorkStopped(job=job.id, generation=job.generation, nodes=(node,)))
+        (swapped,) = world.settle()
+        assert isinstance(swapped, NodeSwapped)
+        news.append((swapped.new, swapped.reason))
+        if len(news) == 2:
+            world.mark("r1-n3", NodeVerb.DRAIN)
+    assert news == [
+        ("r1-n3", "work on r1-n1 stopped"),
+        ("r1-n1", "work on r1-n3 stopped"),
+        ("r1-n1", "work on r1-n1 stopped"),
+    ]
+
+
 def test_several_losses_in_one_domain_are_swapped_each_for_itself() -> None:
     world = World(racks(1))
     job = world.run(ask(16))

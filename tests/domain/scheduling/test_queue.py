@@ -1,0 +1,150 @@
+"""The queue and the pass: order, what is told, and how much one decision does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from clusters.domain.commands import CancelJob, NodeVerb, RunPass
+from clusters.domain.decision import Decision, Refusal
+from clusters.domain.dump import dump_state
+from clusters.domain.events import Payload
+from clusters.domain.job_events import (
+    AfterStop,
+    JobBlocked,
+    JobCancelled,
+    JobPlaced,
+    JobRequeued,
+    StopRequested,
+    WorkStopped,
+)
+from clusters.domain.jobs import JobRequest, JobState
+from clusters.domain.space import Space
+from clusters.domain.state import ClusterState
+from scheduling.domain import trial
+from scheduling.domain.decide import decide
+from scheduling.domain.passes import EVENTS_PER_PASS, NODES_PER_PASS
+from scheduling.domain.placement import Placement, place
+from tests.support.world import World, ask, racks
+
+
+def _placed(events: Sequence[Payload]) -> list[str]:
+    return [event.job for event in events if isinstance(event, JobPlaced)]
+
+
+def test_priority_comes_first_then_age() -> None:
+    world = World(racks(3))
+    names = [world.submit(ask(16, priority=priority)) for priority in (0, 5, 0, 5)]
+    assert _placed(world.run_pass()) == [names[1], names[3], names[0]]
+
+
+def test_a_refused_job_does_not_stop_those_behind_it() -> None:
+    world = World(racks(1))
+    world.run(ask(8))
+    large, little = world.submit(ask(16)), world.submit(ask(4))
+    assert _placed(world.run_pass()) == [little]
+    assert world.job(large).state is JobState.WAITING
+
+
+def test_each_distinct_request_is_tried_once_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(racks(1))
+    world.run(ask(16))
+    for _ in range(3):
+        world.submit(ask(16))
+        world.submit(ask(12))
+    tried: list[int | None] = []
+
+    def counted(space: Space, request: JobRequest, policy: object) -> Placement | Refusal:
+        tried.append(request.nodes)
+        return place(space, request, policy)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(trial, "place", counted)
+    events = world.run_pass()
+    assert tried == [16, 12]
+    assert len(events) == 6
+
+
+def test_a_refusal_is_told_when_its_code_changes_and_not_each_pass() -> None:
+    world = World(racks(2))
+    running = [world.run(ask(16)) for _ in range(2)]
+    name = world.submit(ask(16))
+    (first,) = world.run_pass()
+    assert isinstance(first, JobBlocked)
+    assert first.code == "capacity-blocked"
+    assert world.run_pass() == []
+    world.finish(running[0].id)
+    for node in range(1, 4):
+        world.mark(f"r1-n{node}", NodeVerb.DRAIN)
+    (second,) = world.run_pass()
+    assert isinstance(second, JobBlocked)
+    assert (second.code, world.job(name).counts["nodes_draining"]) == ("topology-blocked", 3)
+
+
+def test_what_a_job_frees_goes_to_what_waits() -> None:
+    world = World(racks(1))
+    running = world.run(ask(16))
+    name = world.submit(ask(16))
+    world.run_pass()
+    world.finish(running.id)
+    assert _placed(world.run_pass()) == [name]
+    assert (world.job(name).blocked, world.job(name).counts) == ("", {})
+
+
+def test_stopped_jobs_end_or_wait_again_as_was_asked() -> None:
+    world = World(racks(3))
+    cancelled, preempted = world.run(ask(16)), world.run(ask(16))
+    world.do(CancelJob(job=cancelled.id, by="ada"))
+    stop = StopRequested(job=preempted.id, generation=1, nodes=tuple(preempted.held_nodes), after=AfterStop.WAITING, reason="room for another")
+    world.add(stop)
+    assert world.run_pass() == []
+    world.connect()
+    events = world.run_pass()
+    assert events[:2] == [
+        JobCancelled(job=cancelled.id, reason="cancelled by ada"),
+        JobRequeued(job=preempted.id, reason="room for another"),
+    ]
+    assert _placed(events) == [preempted.id]
+    assert (preempted.state, preempted.generation) == (JobState.PLACED, 2)
+    assert world.state.ended == {cancelled.id: JobState.CANCELLED}
+
+
+def test_a_large_pass_is_cut_into_small_decisions() -> None:
+    world = World(racks(70), checked=False)
+    for _ in range(EVENTS_PER_PASS + 5):
+        world.submit(ask(gpus=1))
+    for _ in range(NODES_PER_PASS // 16 + 1):
+        world.submit(ask(16))
+    sizes = []
+    more = True
+    while more:
+        outcome = world.do(RunPass())
+        assert isinstance(outcome, Decision)
+        sizes.append(len(outcome.events))
+        more = outcome.more
+    assert sizes == [EVENTS_PER_PASS, 5 + NODES_PER_PASS // 16, 1]
+
+
+def test_a_pass_with_nothing_to_do_decides_nothing() -> None:
+    assert decide(World(racks(1)).state, RunPass(), 0) == Decision(events=(), more=False)
+    assert decide(ClusterState(), RunPass(), 0) == Decision(events=(), more=False)
+
+
+def test_deciding_leaves_the_state_as_it_was() -> None:
+    world = World(racks(3))
+    job = world.run(ask(32))
+    world.mark("r1-n1", NodeVerb.FAIL)
+    world.add(WorkStopped(job=job.id, generation=1, nodes=("r2-n4",)))
+    world.submit(ask(4))
+    world.submit(ask(gpus=1))
+    before, space = dump_state(world.state), world.state.space.fork()
+    assert len(_decided(world)) == 4
+    assert dump_state(world.state) == before
+    for field in Space.COMPARED:
+        assert getattr(world.state.space, field) == getattr(space, field)
+
+
+def _decided(world: World) -> tuple[Payload, ...]:
+    outcome = decide(world.state, RunPass(), 0)
+    assert isinstance(outcome, Decision)
+    return outcome.events
