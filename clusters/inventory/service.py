@@ -1,0 +1,141 @@
+"""Imports into the log, and exports from it.
+
+An import is one append: all of its facts or none. They were worked out on the state at some position; should anything of inventory or
+health have come in since, nothing is stored and they are worked out anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+
+from clusters.domain import health_events, inventory_events
+from clusters.domain.books import CONDITIONS
+from clusters.domain.clock import cluster_now
+from clusters.domain.dump import dump_state, load_state
+from clusters.domain.errors import ClusterExists, SourceConflict, UnknownCluster
+from clusters.domain.events import MAX_SOURCE_ID, PAYLOADS, NewEvent
+from clusters.domain.evolve import evolve
+from clusters.domain.ids import Instant
+from clusters.domain.state import ClusterState
+from clusters.eventlog.facts import number_facts
+from clusters.eventlog.log import wall_now
+from clusters.eventlog.store import append_facts, default_log, opening
+from clusters.inventory.delta import IMPORT_SOURCE, delta, known_from
+from clusters.inventory.export import native_yaml
+from clusters.inventory.model import BadInventory, Known, Options, Problem
+from clusters.inventory.names import plain
+from clusters.inventory.reading import read_source
+
+#: How often an import is worked out before it gives way to whoever keeps changing the cluster meanwhile.
+ATTEMPTS = 10
+
+_HARMLESS = (inventory_events.ClusterCreated, inventory_events.ClockSet, inventory_events.ArrivalsPlanned)
+#: Kinds of events that change what an import compares with.
+_RELEVANT = {
+    kind for kind, cls in PAYLOADS.items() if cls.__module__ in (inventory_events.__name__, health_events.__name__) and cls not in _HARMLESS
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import found, and what it did."""
+
+    racks: int  # of the file
+    nodes: int  # of the file
+    events: int  # facts appended, or to be appended by a dry run
+    states: dict[str, int]  # nodes of the cluster by condition, afterwards; conditions that no node has are left out
+    problems: tuple[Problem, ...]  # what is wrong with the file, but does not keep it from being imported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Basis:
+    """What an import is worked out on."""
+
+    known: Known
+    at_seq: int  # 0: there is no such cluster yet
+    now: Instant
+    twin: ClusterState | None  # a state of its own, for a dry run to go on with
+
+
+class _Overtaken(Exception):
+    """The cluster changed while the import was worked out; never leaves this module."""
+
+
+def inventory_import(  # noqa: PLR0913  (one keyword for each thing that a user can say of an import)
+    *,
+    cluster: str,
+    content: bytes,
+    filename: str,
+    by: str,
+    rack_label: str | None = None,
+    domain_label: str | None = None,
+    create: bool = False,
+    dry_run: bool = False,
+) -> ImportReport:
+    """Bring the cluster to what the file says; raises BadInventory, UnknownCluster, InvalidRequest, SourceConflict."""
+    source = read_source(content, Options(rack_label=rack_label, domain_label=domain_label))
+    digest = hashlib.blake2b(content, digest_size=8).hexdigest()
+    correlation = plain(f"import {digest} of {filename} by {by}", MAX_SOURCE_ID)
+    for _ in range(ATTEMPTS):
+        basis = _basis(cluster, create=create, dry_run=dry_run)
+        inventory = source.inventory(basis.known)
+        if inventory.refused:
+            raise BadInventory(inventory.problems)
+        facts = [
+            NewEvent(payload, basis.now, IMPORT_SOURCE, f"{digest}@{basis.at_seq}/{number}", correlation=correlation)
+            for number, payload in enumerate(delta(basis.known, inventory))
+        ]
+        try:
+            states = _states_after(basis.twin, facts) if basis.twin else _store(cluster, basis, facts, by)
+        except (_Overtaken, ClusterExists):
+            continue
+        return ImportReport(
+            racks=len(inventory.racks), nodes=len(inventory.nodes), events=len(facts), states=states, problems=inventory.problems
+        )
+    raise SourceConflict(f"cluster {cluster!r} changed each of the {ATTEMPTS} times that the import was worked out; try again")
+
+
+def inventory_export(cluster: str) -> str:
+    """The cluster's inventory as native YAML; imported again, it appends nothing. Raises UnknownCluster."""
+    with default_log().live(cluster).reading() as state:
+        known = known_from(state)
+    return native_yaml(known)
+
+
+def _basis(cluster: str, *, create: bool, dry_run: bool) -> _Basis:
+    try:
+        with default_log().live(cluster).reading() as state:
+            twin = load_state(dump_state(state)) if dry_run else None
+            return _Basis(known=known_from(state), at_seq=state.seq, now=cluster_now(state, wall_now()), twin=twin)
+    except UnknownCluster:
+        if not create:
+            raise
+    return _Basis(known=Known(), at_seq=0, now=wall_now(), twin=ClusterState() if dry_run else None)
+
+
+def _store(cluster: str, basis: _Basis, facts: list[NewEvent], by: str) -> dict[str, int]:
+    """Append the facts to the log they were worked out on, or to a new one; returns what _states says then."""
+    if basis.at_seq == 0:
+        default_log().create(cluster, [*opening(cluster, by=by, cluster_time=basis.now), *facts])
+    else:
+        append_facts(cluster, facts, lambda: _refuse_if_overtaken(cluster, basis.at_seq))
+    with default_log().live(cluster).reading() as state:
+        return _states(state)
+
+
+def _refuse_if_overtaken(cluster: str, at_seq: int) -> None:
+    if any(event.kind in _RELEVANT for event in default_log().read(cluster, at_seq)):
+        raise _Overtaken
+
+
+def _states_after(twin: ClusterState, facts: list[NewEvent]) -> dict[str, int]:
+    for event in number_facts(facts, twin.seq + 1, wall_now()):
+        evolve(twin, event)
+    return _states(twin)
+
+
+def _states(state: ClusterState) -> dict[str, int]:
+    counts = Counter(node.condition for node in state.nodes.values())
+    return {condition.value: counts[condition] for condition in CONDITIONS if counts[condition]}
