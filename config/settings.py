@@ -137,6 +137,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Slicekeeper",
     "DESCRIPTION": "Clusters, jobs, placement and live state of rack-scale GPU fleets.",
     "VERSION": VERSION,
+    "OAS_VERSION": "3.1.1",  # the JSON Schema that msgspec describes values in
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

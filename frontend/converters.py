@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import register_converter
 from django.urls.converters import StringConverter
 
+from clusters.domain.commands import NodeVerb
 from clusters.eventlog.facts import MAX_CLUSTER
 
 
@@ -20,5 +21,22 @@ class JobId(StringConverter):
     regex = "j[0-9]{6,18}"
 
 
+class NodeVerbName(StringConverter):
+    """What an operator may say of a node."""
+
+    regex = "|".join(NodeVerb)
+
+    def to_python(self, value: str) -> NodeVerb:
+        return NodeVerb(value)
+
+
+class JobVerbName(StringConverter):
+    """What may be done with a job."""
+
+    regex = "cancel|hold|release"
+
+
 register_converter(ClusterName, "cluster")
 register_converter(JobId, "job")
+register_converter(NodeVerbName, "node_verb")
+register_converter(JobVerbName, "job_verb")

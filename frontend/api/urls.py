@@ -2,7 +2,37 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import include, path, re_path
+
+from frontend import converters  # noqa: F401 - registers the converters
+from frontend.api.clusters import ClusterListView, ClusterView, PolicyView, SnapshotView
+from frontend.api.events import EventListView
+from frontend.api.inventory import InventoryView
+from frontend.api.jobs import JobListView, JobPreviewView, JobVerbView, JobView
+from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView
+from frontend.api.root import NothingHereView, SchemaView
+
+of_cluster = [
+    path("", ClusterView.as_view(), name="cluster"),
+    path("snapshot/", SnapshotView.as_view(), name="snapshot"),
+    path("policy/", PolicyView.as_view(), name="policy"),
+    path("inventory/", InventoryView.as_view(), name="inventory"),
+    path("events/", EventListView.as_view(), name="events"),
+    path("racks/", RackListView.as_view(), name="racks"),
+    path("racks/<str:rack>/", RackView.as_view(), name="rack"),
+    path("nodes/", NodeListView.as_view(), name="nodes"),
+    path("nodes/<str:node>/", NodeView.as_view(), name="node"),
+    path("nodes/<str:node>/<node_verb:verb>/", NodeVerbView.as_view(), name="node-verb"),
+    path("jobs/", JobListView.as_view(), name="jobs"),
+    path("jobs/preview/", JobPreviewView.as_view(), name="job-preview"),
+    path("jobs/<job:job>/", JobView.as_view(), name="job"),
+    path("jobs/<job:job>/<job_verb:verb>/", JobVerbView.as_view(), name="job-verb"),
+]
 
 app_name = "api"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("schema/", SchemaView.as_view(), name="schema"),
+    path("clusters/", ClusterListView.as_view(), name="clusters"),
+    path("clusters/<cluster:cluster>/", include(of_cluster)),
+    re_path("", NothingHereView.as_view(), name="nothing"),
+]

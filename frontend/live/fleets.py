@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from clusters.connectors.models import FleetLease
+from clusters.domain.ids import SECOND
 from clusters.domain.state import ClusterState
 from frontend.live.frames import Fleet
 
+#: The connector of simulated fleets.
+SIMULATED = "simulated"
+
 
 def fleet_of(state: ClusterState) -> Fleet | None:
-    """None where the cluster is not simulated."""
-    if state.connector != "simulated":
+    """How the fleet keeps up with its clock; None where the cluster is not simulated."""
+    if state.connector != SIMULATED:
         return None
-    return Fleet(speed=state.clock.speed, lag_s=0.0, paused=state.clock.speed == 0)
+    lag = FleetLease.objects.filter(pk=state.name).values_list("lag", flat=True).first() or 0
+    return Fleet(speed=state.clock.speed, lag_s=lag / SECOND, paused=state.clock.speed == 0)

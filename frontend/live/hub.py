@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from typing import TypeVar
 from django.db import Error as DatabaseError
 from django.db import connections
 
+from clusters.connectors.presence import touch_presence
 from clusters.domain.errors import ClusterError, UnknownCluster
 from clusters.eventlog.log import StoredLog
 from clusters.eventlog.store import default_log
@@ -33,6 +35,8 @@ POLL = 0.1
 RETRY = 1.0
 #: Frames kept for browsers that come back: a minute at full rate.
 RING_FRAMES = 300
+#: Seconds between notes that somebody watches a cluster: a fleet that nobody watches may rest.
+PRESENCE = 10.0
 
 #: Close code: there is no such cluster, or no longer.
 GONE = 4404
@@ -50,6 +54,7 @@ class Channel:
         self._sockets: set[Subscriber] = set()
         self._reading = asyncio.Lock()
         self._runner: asyncio.Task[None] | None = None
+        self._noted = float("-inf")
         self.wake = asyncio.Event()
 
     async def join(self, socket: Subscriber, since: int | None, epoch: str) -> None:
@@ -105,6 +110,7 @@ class Channel:
     async def _turn(self) -> float:
         """One look at the log; how long to rest then."""
         try:
+            await self._note_presence()
             return 1 / FRAMES_PER_SECOND if await self.refresh() else 0.0
         except UnknownCluster:
             self.close(GONE)
@@ -113,11 +119,18 @@ class Channel:
             await self._hub.in_thread(connections.close_all)
         return RETRY
 
+    async def _note_presence(self) -> None:
+        now = time.monotonic()
+        if now - self._noted >= PRESENCE:
+            self._noted = now
+            await self._hub.in_thread(lambda: self._hub.presence(self._feed.cluster))
+
 
 class Hub:
     """All channels of this process. Make it on the event loop that serves the sockets."""
 
-    def __init__(self, log: StoredLog) -> None:
+    def __init__(self, log: StoredLog, presence: Callable[[str], None] = touch_presence) -> None:
+        self.presence = presence
         self.loop = asyncio.get_running_loop()
         self._log = log
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hub")

@@ -1,0 +1,92 @@
+"""What all views of the API share: the session with CSRF, JSON in and out, problems for errors, one schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from drf_spectacular.authentication import SessionScheme
+from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.permissions import BasePermission, IsAdminUser, IsAuthenticated
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from frontend.api.errors import MEDIA_TYPE, Problem
+from frontend.api.parsers import StrictJSONParser
+
+#: Statuses of problems that any operation may answer with, and those of operations with a body.
+PROBLEMS = (401, 403, 404, 422, 503)
+WRITE_PROBLEMS = (400, 409, 413)
+
+_REF = "#/components/schemas/{name}"
+
+
+class SessionLogin(SessionAuthentication):
+    """The session of the pages. Who has none is told 401, not 403."""
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Session"
+
+
+class Schema(AutoSchema):
+    """Adds to each operation the problems that any of them may answer with."""
+
+    def _get_response_bodies(self, direction: Any = "response") -> Any:
+        bodies = super()._get_response_bodies(direction)
+        for status in PROBLEMS if self.method == "GET" else (*PROBLEMS, *WRITE_PROBLEMS):
+            problem = self._get_response_for_code(Problem, str(status), [MEDIA_TYPE], direction)  # type: ignore[no-untyped-call]
+            bodies.setdefault(str(status), problem)
+        return bodies
+
+
+class ApiView(APIView):
+    """A view of the API."""
+
+    authentication_classes = [SessionLogin]
+    permission_classes: list[type[BasePermission]] = [IsAuthenticated]
+    parser_classes = [StrictJSONParser]
+    renderer_classes = [JSONRenderer]
+    schema = Schema()
+
+
+class AdminWrites(IsAdminUser):
+    """Everybody signed in may look, administrators may change."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return request.method in ("GET", "HEAD", "OPTIONS") or super().has_permission(request, view)
+
+
+def answer(value: msgspec.Struct, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A value as JSON."""
+    return Response(msgspec.to_builtins(value), status=status, headers=headers)
+
+
+class StructSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Values describe themselves: what the schema says is what `answer` sends."""
+
+    target_class = "msgspec.Struct"
+    match_subclasses = True
+
+    def get_name(self, auto_schema: Any, direction: Any) -> str:
+        return str(self.target.__name__)
+
+    def map_serializer(self, auto_schema: Any, direction: Any) -> Any:
+        _, schemas = msgspec.json.schema_components([self.target], ref_template=_REF)
+        own = schemas.pop(self.target.__name__)
+        structs: dict[str, object] = {struct.__name__: struct for struct in msgspec.Struct.__subclasses__()}
+        for name, schema in schemas.items():
+            meant = structs.get(name, name)  # the registry tells parts that are also answers of their own by their class
+            component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=meant, schema=schema)  # type: ignore[no-untyped-call]
+            auto_schema.registry.register_on_missing(component)
+        return own
+
+
+class SessionLoginScheme(SessionScheme):  # type: ignore[no-untyped-call]
+    """How the schema describes the session."""
+
+    target_class = "frontend.api.base.SessionLogin"

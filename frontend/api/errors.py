@@ -1,0 +1,209 @@
+"""Every error of the API as RFC 9457 problem details. This is the only place that turns an exception into a response.
+
+400 the request cannot be read; 401 not signed in; 403 not allowed; 404 no such thing; 409 it does not go with the present state, or with
+what was sent before; 413 too large; 422 it can be read, but a value is wrong or nothing in this cluster could ever serve it; 503 try later.
+`code` is stable, `errors` names each field with its value and what would be right.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import OperationalError
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from clusters.domain.decision import Refusal
+from clusters.domain.errors import (
+    ClusterError,
+    ClusterExists,
+    FencedOut,
+    InvalidRequest,
+    SourceConflict,
+    SourceSequence,
+    UnknownCluster,
+    UnknownEvent,
+    UnknownSubject,
+)
+from clusters.inventory.model import BadInventory
+from scheduling.domain.refusals import explain
+
+logger = logging.getLogger(__name__)
+security = logging.getLogger("slicekeeper.security")
+
+MEDIA_TYPE = "application/problem+json"
+
+INVALID = 422
+INTERNAL = 500
+UNAVAILABLE = 503
+#: What clients are told to wait when something is not available.
+RETRY_SECONDS = 5
+
+#: Characters of a refused value that are shown again.
+MOST_SHOWN = 200
+#: Wrong fields that the sentence names; `errors` has them all.
+MOST_NAMED = 3
+
+
+class FieldError(msgspec.Struct, frozen=True):
+    """One value that is wrong."""
+
+    field: str  # path of the field, "" for the body as a whole
+    value: Any  # as it was sent, shortened
+    expected: str  # what would be right
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An RFC 9457 problem."""
+
+    type: str
+    title: str  # the same for every problem of this code
+    status: int
+    code: str
+    detail: str = ""  # this one in words
+    errors: list[FieldError] = []
+    counts: dict[str, int | str] = {}  # counted reasons of a refusal
+
+
+class Refused(Exception):
+    """A command was refused; a view raises it, and the handler answers."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(explain(refusal))
+        self.refusal = refusal
+
+
+class Invalid(Exception):
+    """Values are wrong; the handler names each."""
+
+    def __init__(self, errors: list[FieldError]) -> None:
+        super().__init__("; ".join(f"{error.field or 'body'}: {error.expected}" for error in errors[:MOST_NAMED]))
+        self.errors = errors
+
+
+class Unreadable(exceptions.APIException):
+    """The body is not what it says it is."""
+
+    status_code = 400
+    default_code = "unreadable"
+
+
+class TooLarge(exceptions.APIException):
+    """The body is larger than what is taken here."""
+
+    status_code = 413
+    default_code = "too-large"
+
+
+_STATUS: dict[type[ClusterError], int] = {
+    UnknownCluster: 404,
+    UnknownSubject: 404,
+    ClusterExists: 409,
+    SourceConflict: 409,
+    SourceSequence: 409,
+    FencedOut: 409,
+    UnknownEvent: UNAVAILABLE,
+}
+
+_OTHERS: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (Http404, 404, "not-found", "There is nothing at this path"),
+    (PermissionDenied, 403, "permission-denied", "Your account may not do this"),
+    (RequestDataTooBig, 413, "too-large", "Send less at a time"),
+    (OperationalError, UNAVAILABLE, "unavailable", "The database does not answer"),
+)
+
+_REFUSED: dict[str, int] = {"unknown": 404, "infeasible": INVALID, "invalid": INVALID}
+
+_TITLES: dict[str, str] = {
+    "unknown-cluster": "No such cluster",
+    "unknown-subject": "No such node, rack or job",
+    "unknown": "No such node, rack or job",
+    "not-found": "Nothing is here",
+    "cluster-exists": "There is such a cluster already",
+    "source-conflict": "Sent before with other content",
+    "invalid": "A value is not valid",
+    "bad-inventory": "This inventory cannot be imported",
+    "infeasible": "This cluster could never serve that",
+    "state": "Not in the present state",
+    "unknown-event": "This version cannot read the log",
+    "unreadable": "The request cannot be read",
+    "too-large": "The request is too large",
+    "not-authenticated": "Not signed in",
+    "permission-denied": "Not allowed",
+    "unavailable": "Not available now",
+    "internal": "Something went wrong here",
+}
+
+
+def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
+    """The answer to whatever a view raised."""
+    problem = problem_of(exc)
+    request = context.get("request")
+    if problem.status == INTERNAL:
+        logger.error("the API failed", exc_info=exc)
+    elif problem.status in (401, 403):
+        who = request.META.get("REMOTE_ADDR", "?") if request else "?"
+        security.warning("API request from %s to %s refused: %s", who, request.path if request else "?", problem.code)
+    headers = {"Retry-After": str(RETRY_SECONDS)} if problem.status == UNAVAILABLE else {}
+    if problem.status == 401:
+        headers["WWW-Authenticate"] = str(getattr(exc, "auth_header", "Session"))
+    return Response(msgspec.to_builtins(problem), status=problem.status, headers=headers, content_type=MEDIA_TYPE)
+
+
+def problem_of(exc: Exception) -> Problem:
+    """What is to be said of an exception."""
+    if isinstance(exc, Refused):
+        refusal = exc.refusal
+        return _problem(_REFUSED.get(refusal.code, 409), refusal.code, str(exc), _refused_field(refusal), refusal.counts)
+    if isinstance(exc, ClusterError):
+        return _cluster_problem(exc)
+    if isinstance(exc, Invalid):
+        return _problem(INVALID, "invalid", str(exc), exc.errors)
+    if isinstance(exc, exceptions.APIException):
+        return _problem(exc.status_code, _code_of(exc), str(exc.detail))
+    for kind, status, code, detail in _OTHERS:
+        if isinstance(exc, kind):
+            return _problem(status, code, detail)
+    return _problem(INTERNAL, "internal", "The reason is in the log of the server")
+
+
+def shown(value: object) -> object:
+    """A value as the answer repeats it: short, and what JSON can say."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "…"
+
+
+def _problem(
+    status: int, code: str, detail: str, errors: Sequence[FieldError] = (), counts: Mapping[str, int | str] | None = None
+) -> Problem:
+    title = _TITLES.get(code) or HTTPStatus(status).phrase
+    return Problem(f"urn:slicekeeper:{code}", title, status, code, detail, list(errors), dict(counts or {}))
+
+
+def _cluster_problem(exc: ClusterError) -> Problem:
+    if isinstance(exc, InvalidRequest):
+        return _problem(INVALID, exc.code, str(exc), [FieldError(exc.field, shown(exc.value), exc.expected)])
+    if isinstance(exc, BadInventory):
+        errors = [FieldError(", ".join(filter(None, (bad.position, bad.name))), None, bad.message) for bad in exc.problems if bad.fatal]
+        return _problem(INVALID, exc.code, str(exc), errors)
+    status = next((status for kind, status in _STATUS.items() if isinstance(exc, kind)), INTERNAL)
+    return _problem(status, exc.code, str(exc)) if status != INTERNAL else _problem(INTERNAL, "internal", "The log of the server says more")
+
+
+def _refused_field(refusal: Refusal) -> list[FieldError]:
+    """The field of a request that nothing could ever serve."""
+    counts = refusal.counts
+    return [FieldError(str(counts["field"]), counts["value"], str(counts["expected"]))] if "expected" in counts else []
+
+
+def _code_of(exc: exceptions.APIException) -> str:
+    code = exc.get_codes()
+    return code.replace("_", "-") if isinstance(code, str) else exc.default_code.replace("_", "-")

@@ -1,0 +1,125 @@
+"""Input fields that take one type and nothing that could be read as it. Each says what would be right; ranges are those of the domain.
+
+The same serializer reads a JSON body and a query string: there, numbers and switches are texts, and an empty text is no value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from django.http import QueryDict
+from rest_framework import serializers
+
+from frontend.api.errors import FieldError, Invalid, shown
+
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_SWITCHES = {"true": True, "false": False, "on": True, "off": False}
+
+
+class WholeNumber(serializers.IntegerField):
+    """A whole number, never a text, a fraction or a truth value."""
+
+    def __init__(self, low: int, high: int, **options: Any) -> None:
+        message = f"give a whole number from {low} to {high}"
+        super().__init__(min_value=low, max_value=high, error_messages=_say(message), **options)
+
+    def to_internal_value(self, data: Any) -> int:
+        if _is_text(self) and isinstance(data, str) and _NUMBER.fullmatch(data):
+            return int(data)
+        if type(data) is not int:
+            self.fail("invalid")
+        return int(data)
+
+
+class Text(serializers.CharField):
+    """One line of printable characters."""
+
+    def __init__(self, most: int, *, least: int = 0, **options: Any) -> None:
+        message = f"give {least} to {most} printable characters"
+        super().__init__(
+            min_length=least, max_length=most, allow_blank=least == 0, trim_whitespace=False, error_messages=_say(message), **options
+        )
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str) or not (data.isprintable() or not data):
+            self.fail("invalid")
+        return str(data)
+
+
+class OneOf(serializers.ChoiceField):
+    """One of a few words."""
+
+    def __init__(self, words: Iterable[str], **options: Any) -> None:
+        listed = [str(word) for word in words]
+        super().__init__(choices=listed, error_messages=_say(f"give one of: {', '.join(listed)}"), **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid_choice", input=data)
+        return str(super().to_internal_value(data))
+
+
+class Switch(serializers.BooleanField):
+    """True or false."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(error_messages=_say("give true or false"), **options)
+
+    def to_internal_value(self, data: Any) -> bool:
+        if _is_text(self) and isinstance(data, str) and data in _SWITCHES:
+            return _SWITCHES[data]
+        if type(data) is not bool:
+            self.fail("invalid")
+        return bool(data)
+
+
+class Input(serializers.Serializer[Any]):
+    """An object with these fields and no others."""
+
+    default_error_messages = {"invalid": "give an object"}
+
+    def to_internal_value(self, data: Any) -> Any:
+        values = super().to_internal_value(data)
+        unknown = [name for name in data if name not in self.fields]
+        if unknown:
+            known = ", ".join(self.fields)
+            raise serializers.ValidationError({name: [f"there is no such field; give any of: {known}"] for name in unknown})
+        return values
+
+
+def checked(kind: Callable[..., Input], data: Any) -> dict[str, Any]:
+    """The values of an input; raises Invalid, which names every one that is wrong."""
+    serializer = kind(data=data)
+    if not serializer.is_valid():
+        raise Invalid(list(_errors(serializer.errors, data)))
+    values: dict[str, Any] = serializer.validated_data
+    return values
+
+
+def _errors(errors: Mapping[str, Any], data: Any) -> Iterator[FieldError]:
+    for name, messages in errors.items():
+        whole = name == "non_field_errors"
+        value = data if whole else data.get(name) if isinstance(data, Mapping) else None
+        yield FieldError("" if whole else shown_name(name), shown(value), str(messages[0]))
+
+
+def shown_name(name: str) -> str:
+    """A field's name as the answer repeats it; unknown ones may be anything."""
+    return str(shown(name))
+
+
+def _is_text(field: serializers.Field[Any, Any, Any, Any]) -> bool:
+    """Whether the input is a query string."""
+    return isinstance(getattr(field.parent, "initial_data", None), QueryDict)
+
+
+def _say(message: str) -> dict[str, Any]:
+    """The same message whatever is wrong with the value."""
+    return dict.fromkeys(_COMPLAINTS, message)
+
+
+_COMPLAINTS = (
+    "invalid", "required", "null", "blank", "min_value", "max_value", "min_length", "max_length", "max_string_length", "invalid_choice",
+)  # fmt: skip

@@ -1,0 +1,173 @@
+"""Jobs: list, submit, preview, look at, cancel, hold, release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from clusters.domain.decision import Refusal
+from clusters.domain.jobs import (
+    MAX_NAME,
+    MAX_NODES,
+    MAX_SECONDS,
+    PRIORITY_RANGE,
+    JobKind,
+    JobRequest,
+    JobState,
+    Recovery,
+    default_restartable,
+)
+from frontend.api.base import ApiView, answer
+from frontend.api.errors import FieldError, Invalid, Refused, shown
+from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
+from frontend.api.nodes import Reason
+from frontend.selectors.clusters import reading
+from frontend.selectors.jobs import JobFacts, JobFilter, JobPage, job_events, job_facts, jobs_page
+from frontend.selectors.preview import Forecast, forecast
+from scheduling.services import job_cancel, job_hold, job_release, job_submit
+
+MOST_JOBS = 200
+MOST_GPUS = MAX_NODES * 8
+MOST_KEY = 100
+IDEMPOTENCY_KEY = "Idempotency-Key"
+
+
+class Size(Input):
+    """How much, and how it may be cut."""
+
+    nodes = WholeNumber(1, MAX_NODES, required=False, allow_null=True, help_text="whole nodes; give either nodes or gpus")
+    gpus = WholeNumber(
+        1, MOST_GPUS, required=False, allow_null=True, help_text="GPUs of one node; a node's worth or more takes whole nodes"
+    )
+    slice_size = WholeNumber(1, MAX_NODES, required=False, allow_null=True, help_text="slices are whole multiples of so many nodes")
+    max_slice = WholeNumber(1, MAX_NODES, required=False, allow_null=True, help_text="the most nodes a slice may have")
+    tail = Switch(default=False, help_text="allow a last slice that is no multiple of slice_size")
+    spares = WholeNumber(
+        0, MAX_NODES, required=False, allow_null=True, help_text="spares owed to each of its domains, instead of the policy's"
+    )
+
+
+class JobInput(Size):
+    """A job to submit."""
+
+    name = Text(MAX_NAME, least=1)
+    kind = OneOf(JobKind)
+    team = Text(MAX_NAME, default="")
+    priority = WholeNumber(*PRIORITY_RANGE, default=0)
+    restartable = Switch(required=False, help_text="true, but for interactive jobs")
+    expected_run_s = WholeNumber(1, MAX_SECONDS, required=False, allow_null=True)
+    checkpoint_interval_s = WholeNumber(1, MAX_SECONDS, required=False, allow_null=True)
+    recovery = OneOf(Recovery, default=Recovery.CHECKPOINT.value, help_text="where a replaced node takes its state from")
+    held = Switch(default=False, help_text="submit on hold")
+
+
+class JobsQuery(Input):
+    """Which jobs."""
+
+    state = OneOf(JobState, default="")
+    kind = OneOf(JobKind, default="")
+    team = Text(MAX_NAME, default="")
+    before = Text(20, default="", help_text="the last job of the page before")
+    limit = WholeNumber(1, MOST_JOBS, default=50)
+
+
+class JobListView(ApiView):
+    """The jobs of a cluster."""
+
+    @extend_schema(operation_id="jobs_list", parameters=[JobsQuery], responses=JobPage)
+    def get(self, request: Request, cluster: str) -> Response:
+        query = checked(JobsQuery, request.query_params)
+        chosen = JobFilter(
+            states=tuple(map(JobState, filter(None, [query["state"]]))),
+            kinds=tuple(map(JobKind, filter(None, [query["kind"]]))),
+            teams=tuple(filter(None, [query["team"]])),
+        )
+        return answer(jobs_page(cluster, chosen, before=_position(query["before"]), limit=query["limit"]))
+
+    @extend_schema(
+        operation_id="jobs_submit",
+        request=JobInput,
+        responses={201: JobFacts},
+        parameters=[OpenApiParameter(IDEMPOTENCY_KEY, str, OpenApiParameter.HEADER, description="sent again, the job is submitted once")],
+    )
+    def post(self, request: Request, cluster: str) -> Response:
+        wanted = job_request(checked(JobInput, request.data))
+        outcome = job_submit(cluster=cluster, request=wanted, by=request.user.get_username(), request_id=_idempotency_key(request))
+        if isinstance(outcome, Refusal):
+            raise Refused(outcome)
+        location = reverse("api:job", args=(cluster, outcome))
+        return answer(_facts(cluster, outcome), 201, {"Location": location})
+
+
+class JobPreviewView(ApiView):
+    """How a job would be cut, and whether it could start now."""
+
+    @extend_schema(operation_id="jobs_preview", parameters=[Size], responses=Forecast)
+    def get(self, request: Request, cluster: str) -> Response:
+        known = {name: values for name, values in request.query_params.lists() if name in Size().fields}
+        query = request.query_params.copy()
+        query.clear()
+        for name, values in known.items():
+            query.setlist(name, values)
+        wanted = JobRequest(name="preview", kind=JobKind.BATCH, **checked(Size, query))
+        with reading(cluster) as state:
+            outcome = forecast(state, wanted)
+        if isinstance(outcome, Refusal):
+            raise Refused(outcome)
+        return answer(outcome)
+
+
+class JobView(ApiView):
+    """One job."""
+
+    @extend_schema(operation_id="jobs_get", responses=JobFacts)
+    def get(self, request: Request, cluster: str, job: str) -> Response:
+        return answer(_facts(cluster, job))
+
+
+class JobVerbView(ApiView):
+    """Cancel a job, hold it back or let it go."""
+
+    @extend_schema(operation_id="jobs_do", request=Reason, responses={200: JobFacts})
+    def post(self, request: Request, cluster: str, job: str, verb: str) -> Response:
+        reason = checked(Reason, request.data)["reason"]
+        outcome = VERBS[verb](cluster=cluster, job=job, by=request.user.get_username(), reason=reason)
+        if isinstance(outcome, Refusal):
+            raise Refused(outcome)
+        return answer(_facts(cluster, job))
+
+
+VERBS: dict[str, Callable[..., Any]] = {"cancel": job_cancel, "hold": job_hold, "release": job_release}
+
+
+def job_request(values: dict[str, Any]) -> JobRequest:
+    """The domain's request; raises InvalidRequest for what only the fields together show."""
+    kind = JobKind(values.pop("kind"))
+    values.setdefault("restartable", default_restartable(kind))
+    return JobRequest(kind=kind, recovery=Recovery(values.pop("recovery")), **values)
+
+
+def _facts(cluster: str, job: str) -> JobFacts:
+    events = job_events(cluster, job)
+    with reading(cluster) as state:
+        return job_facts(state, events)
+
+
+def _position(job: str) -> int | None:
+    if not job:
+        return None
+    if job[:1] == "j" and job[1:].isascii() and job[1:].isdigit():
+        return int(job[1:])
+    raise Invalid([FieldError("before", shown(job), "give the id of a job, such as j000123")])
+
+
+def _idempotency_key(request: Request) -> str | None:
+    key = request.headers.get(IDEMPOTENCY_KEY)
+    if key is not None and not (1 <= len(key) <= MOST_KEY and key.isascii() and key.isprintable()):
+        raise Invalid([FieldError(IDEMPOTENCY_KEY, shown(key), f"give 1 to {MOST_KEY} printable ASCII characters, or leave it out")])
+    return key

@@ -1,0 +1,108 @@
+"""Racks and nodes, and what operators say of nodes."""
+
+from __future__ import annotations
+
+import msgspec
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from clusters.domain.commands import NodeVerb
+from clusters.domain.decision import Refusal
+from frontend.api.base import AdminWrites, ApiView, answer
+from frontend.api.errors import Refused
+from frontend.api.fields import Input, Text, WholeNumber, checked
+from frontend.selectors.clusters import reading
+from frontend.selectors.nodes import NodeFacts, RackFacts, node_get, nodes_page, rack_get, rack_nodes, racks_list
+from scheduling.services import node_mark
+
+MOST_NODES = 1_000
+MOST_NAME = 253  # characters of a node's name in Kubernetes
+MOST_REASON = 200
+
+
+class Racks(msgspec.Struct, frozen=True):
+    """All racks in the order in which they are drawn."""
+
+    items: list[RackFacts]
+
+
+class RackDetail(msgspec.Struct, frozen=True):
+    """A rack and its nodes from top to bottom."""
+
+    rack: RackFacts
+    nodes: list[NodeFacts]
+
+
+class Nodes(msgspec.Struct, frozen=True):
+    """Some nodes in the order in which they are drawn."""
+
+    items: list[NodeFacts]
+    next: str | None  # give this as `after`
+
+
+class NodesQuery(Input):
+    """Which nodes."""
+
+    after = Text(MOST_NAME, default="", help_text="the last node of the page before")
+    limit = WholeNumber(1, MOST_NODES, default=200)
+
+
+class Reason(Input):
+    """Why."""
+
+    reason = Text(MOST_REASON, default="", help_text="kept in the log with your name")
+
+
+class RackListView(ApiView):
+    """All racks."""
+
+    @extend_schema(operation_id="racks_list", responses=Racks)
+    def get(self, request: Request, cluster: str) -> Response:
+        with reading(cluster) as state:
+            return answer(Racks(racks_list(state)))
+
+
+class RackView(ApiView):
+    """One rack with its nodes."""
+
+    @extend_schema(operation_id="racks_get", responses=RackDetail)
+    def get(self, request: Request, cluster: str, rack: str) -> Response:
+        with reading(cluster) as state:
+            return answer(RackDetail(rack_get(state, rack), rack_nodes(state, rack)))
+
+
+class NodeListView(ApiView):
+    """The nodes, some at a time."""
+
+    @extend_schema(operation_id="nodes_list", parameters=[NodesQuery], responses=Nodes)
+    def get(self, request: Request, cluster: str) -> Response:
+        query = checked(NodesQuery, request.query_params)
+        with reading(cluster) as state:
+            found = nodes_page(state, after=query["after"], limit=query["limit"] + 1)
+        items = found[: query["limit"]]
+        return answer(Nodes(items, items[-1].name if len(found) > len(items) else None))
+
+
+class NodeView(ApiView):
+    """One node."""
+
+    @extend_schema(operation_id="nodes_get", responses=NodeFacts)
+    def get(self, request: Request, cluster: str, node: str) -> Response:
+        with reading(cluster) as state:
+            return answer(node_get(state, node))
+
+
+class NodeVerbView(ApiView):
+    """Say something of a node: mark it failed or repaired, drain or undrain it, release it from quarantine."""
+
+    permission_classes = [AdminWrites]
+
+    @extend_schema(operation_id="nodes_mark", request=Reason, responses={200: NodeFacts})
+    def post(self, request: Request, cluster: str, node: str, verb: NodeVerb) -> Response:
+        reason = checked(Reason, request.data)["reason"]
+        outcome = node_mark(cluster=cluster, node=node, verb=verb, by=request.user.get_username(), reason=reason)
+        if isinstance(outcome, Refusal):
+            raise Refused(outcome)
+        with reading(cluster) as state:
+            return answer(node_get(state, node))

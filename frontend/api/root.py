@@ -1,0 +1,29 @@
+"""The schema, and the answer where nothing is."""
+
+from __future__ import annotations
+
+from typing import Never
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+
+from frontend.api.base import ApiView, SessionLogin
+
+
+class SchemaView(SpectacularAPIView):
+    """The OpenAPI schema of everything here."""
+
+    authentication_classes = [SessionLogin]
+    permission_classes = [IsAuthenticated]
+
+
+@extend_schema(exclude=True)
+class NothingHereView(ApiView):
+    """Every other path: a problem, not a page."""
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> Never:
+        super().initial(request, *args, **kwargs)
+        raise Http404

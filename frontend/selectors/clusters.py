@@ -1,0 +1,103 @@
+"""Clusters as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from clusters.domain.books import Condition, Use
+from clusters.domain.books_of import Books, read_books
+from clusters.domain.state import ClusterState
+from clusters.eventlog.follow import LiveCluster
+from clusters.eventlog.live import live
+from clusters.eventlog.store import default_log
+from frontend.live.fleets import fleet_of
+from frontend.live.frames import Clock, Fleet
+from frontend.live.layout import Layout, lay_out
+from frontend.live.view import clock_of, job_counts
+
+#: Uses of nodes on which something runs.
+BUSY = (Use.EXTERNAL, Use.STOPPING, Use.ALLOCATED, Use.LENT, Use.SHARED)
+
+
+class ClusterSummary(msgspec.Struct, frozen=True):
+    """One cluster in figures, at one position."""
+
+    name: str
+    connector: str
+    seq: int
+    policy_version: int
+    racks: int
+    nodes: int
+    condition: dict[str, int]  # nodes
+    use: dict[str, int]  # nodes
+    jobs: dict[str, int]  # by state: those alive, and all that ever ended
+    clock: Clock
+    fleet: Fleet | None
+
+    @property
+    def in_use(self) -> int:
+        """Nodes with work."""
+        return sum(self.use[use] for use in BUSY)
+
+    @property
+    def unhealthy(self) -> int:
+        """Nodes in any condition but healthy."""
+        return self.nodes - self.condition[Condition.HEALTHY]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """The position that a page is drawn at; the live socket goes on from there."""
+
+    seq: int
+    epoch: str
+
+
+_layouts: dict[str, Layout] = {}
+
+
+@contextmanager
+def reading(cluster: str) -> Iterator[ClusterState]:
+    """The cluster's state, held still; raises UnknownCluster."""
+    with live(cluster).reading() as state:
+        yield state
+
+
+def cluster_names() -> tuple[str, ...]:
+    """All clusters."""
+    return default_log().clusters()
+
+
+def cluster_summary(cluster: str) -> ClusterSummary:
+    """One cluster; raises UnknownCluster."""
+    with reading(cluster) as state:
+        books: Books = read_books(state)
+        return ClusterSummary(
+            name=state.name,
+            connector=state.connector,
+            seq=state.seq,
+            policy_version=state.policy_version,
+            racks=len(state.racks),
+            nodes=books.nodes,
+            condition={condition.value: count for condition, count in books.condition.items()},
+            use={use.value: count for use, count in books.use.items()},
+            jobs=job_counts(state),
+            clock=clock_of(state),
+            fleet=fleet_of(state),
+        )
+
+
+def layout_of(state: ClusterState) -> Layout:
+    """How the cluster is drawn; made once for each inventory. The caller holds the state."""
+    layout = _layouts.get(state.name)
+    if layout is None or layout.topology is not state.topology:
+        layout = _layouts[state.name] = lay_out(state)
+    return layout
+
+
+def place_of(cluster: str, state: ClusterState) -> Place:
+    """The position of the state that the caller holds."""
+    followed: LiveCluster = live(cluster)
+    return Place(state.seq, layout_of(state).epoch(followed.position.epoch))

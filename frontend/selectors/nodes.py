@@ -1,0 +1,171 @@
+"""Racks and nodes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from clusters.domain.books_of import domain_uses, holder_of
+from clusters.domain.errors import UnknownSubject
+from clusters.domain.state import ClusterState, Node
+from frontend.live.layout import RackSpan
+from frontend.selectors.clusters import layout_of
+
+
+class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one source says of a node."""
+
+    flag: str
+    source: str
+    since_us: int
+    reason: str = ""
+    owner: str = ""  # of a quarantine
+    exit_rule: str = ""  # of a quarantine
+    evidence: tuple[str, ...] = ()
+
+
+class NodeFacts(msgspec.Struct, frozen=True):
+    """One node."""
+
+    name: str
+    rack: str
+    block: str
+    domain: str | None  # None: not known, a data error
+    gpus: int
+    gpus_used: int
+    product: str
+    condition: str
+    use: str
+    job: str  # the job that holds it, or the first of those that share it; "" for none
+    jobs: list[str]  # all of them
+    problem: str  # why it can take no work, in words; "" when all is well
+    marks: list[Mark]
+    evidence: tuple[str, ...]  # abnormal conditions that the inventory's source reported
+    failures: int  # since it was registered
+
+
+class RackFacts(msgspec.Struct, frozen=True):
+    """One rack."""
+
+    name: str
+    block: str
+    domains: list[str]
+    switch_trays: int
+    first: int  # draw index of its first node
+    nodes: int
+    condition: dict[str, int]  # nodes, only what there is
+    use: dict[str, int]  # nodes, only what there is
+
+
+def racks_list(state: ClusterState) -> list[RackFacts]:
+    """All racks in the order in which they are drawn."""
+    uses = uses_of(state, range(len(state.topology.domains)))
+    return [_rack_facts(state, span, uses) for span in layout_of(state).racks]
+
+
+def rack_get(state: ClusterState, name: str) -> RackFacts:
+    """One rack; raises UnknownSubject."""
+    span = _span(state, name)
+    return _rack_facts(state, span, uses_of(state, _domains_in(state, span)))
+
+
+def rack_nodes(state: ClusterState, name: str) -> list[NodeFacts]:
+    """The nodes of a rack from top to bottom; raises UnknownSubject."""
+    span = _span(state, name)
+    uses = uses_of(state, _domains_in(state, span))
+    return [node_facts(state, state.nodes[node], uses[node]) for node in _names(state, span)]
+
+
+def nodes_page(state: ClusterState, *, after: str, limit: int) -> list[NodeFacts]:
+    """Nodes in the order in which they are drawn, from behind one of them; raises UnknownSubject."""
+    layout = layout_of(state)
+    first = layout.draw[state.topology.index[_node(state, after).name]] + 1 if after else 0
+    names = layout.nodes[first : first + limit]
+    uses = uses_of(state, sorted({state.topology.domain_of[state.topology.index[name]] for name in names}))
+    return [node_facts(state, state.nodes[name], uses[name]) for name in names]
+
+
+def node_get(state: ClusterState, name: str) -> NodeFacts:
+    """One node; raises UnknownSubject."""
+    node = _node(state, name)
+    domain = state.topology.domain_of[state.topology.index[name]]
+    return node_facts(state, node, uses_of(state, (domain,))[name])
+
+
+def uses_of(state: ClusterState, domains: Iterable[int]) -> dict[str, str]:
+    """The use of each node of these domains."""
+    topology = state.topology
+    return {
+        topology.nodes[dense].name: use.value
+        for domain in domains
+        for dense, use in enumerate(domain_uses(state, domain), topology.domains[domain].first)
+    }
+
+
+def node_facts(state: ClusterState, node: Node, use: str) -> NodeFacts:
+    """All that is known of a node."""
+    rack = state.racks.get(node.rack)
+    shared = sum(mask.bit_count() for mask in node.shares.values())
+    marks = [
+        Mark(flag.value, source, mark.since, mark.reason, mark.owner, mark.exit_rule, mark.evidence)
+        for (flag, source), mark in sorted(node.marks.items())
+        if mark.on
+    ]
+    return NodeFacts(
+        name=node.name,
+        rack=node.rack,
+        block=rack.block if rack else "",
+        domain=node.domain,
+        gpus=node.gpus,
+        gpus_used=node.gpus if node.job else shared,
+        product=node.product,
+        condition=node.condition.value,
+        use=use,
+        job=holder_of(node),
+        jobs=[node.job] if node.job else sorted(node.shares),
+        problem=node.problem,
+        marks=marks,
+        evidence=node.evidence,
+        failures=node.failures,
+    )
+
+
+def _node(state: ClusterState, name: str) -> Node:
+    node = state.nodes.get(name)
+    if node is None:
+        raise UnknownSubject(f"there is no node {name!r} in cluster {state.name}")
+    return node
+
+
+def _span(state: ClusterState, name: str) -> RackSpan:
+    span = layout_of(state).rack(name)
+    if span is None:
+        raise UnknownSubject(f"there is no rack {name!r} in cluster {state.name}")
+    return span
+
+
+def _names(state: ClusterState, span: RackSpan) -> tuple[str, ...]:
+    return layout_of(state).nodes[span.first : span.first + span.count]
+
+
+def _domains_in(state: ClusterState, span: RackSpan) -> list[int]:
+    topology = state.topology
+    return sorted({topology.domain_of[topology.index[name]] for name in _names(state, span)})
+
+
+def _rack_facts(state: ClusterState, span: RackSpan, uses: dict[str, str]) -> RackFacts:
+    rack = state.racks.get(span.name)
+    names = _names(state, span)
+    domains = dict.fromkeys(state.nodes[name].domain for name in names)
+    return RackFacts(
+        name=span.name,
+        block=rack.block if rack else "",
+        domains=[domain for domain in domains if domain is not None],
+        switch_trays=rack.switch_trays if rack else 0,
+        first=span.first,
+        nodes=span.count,
+        condition=dict(Counter(state.nodes[name].condition.value for name in names)),
+        use=dict(Counter(uses[name] for name in names)),
+    )

@@ -1,0 +1,31 @@
+"""What would become of a request that nobody has submitted yet, by the engine that would decide it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from clusters.domain.decision import Refusal
+from clusters.domain.jobs import JobRequest
+from clusters.domain.state import ClusterState
+from scheduling.domain.feasibility import preview
+from scheduling.domain.placement import place
+from scheduling.domain.refusals import explain
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """How a request would be cut, and whether there is room for it now."""
+
+    slices: tuple[int, ...]  # nodes of each slice, larger first; empty for work below a node
+    gpus: int  # of one node, for work below a node; else 0
+    fits_now: bool  # there is room; jobs before it in the queue may still take it
+    text: str
+
+
+def forecast(state: ClusterState, request: JobRequest) -> Forecast | Refusal:
+    """The slices a request would get; refused where it could never be placed. The caller holds the state."""
+    cut = preview(state, request)
+    if isinstance(cut, Refusal):
+        return cut
+    room = place(state.space, request, state.policy)
+    now = f"would wait now: {explain(room)}" if isinstance(room, Refusal) else "there is room now"
+    return Forecast(cut.slices, cut.gpus, not isinstance(room, Refusal), f"{cut.text}; {now}")

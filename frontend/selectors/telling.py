@@ -1,0 +1,173 @@
+"""Events in the words of people: what happened, why, and whether it is good or bad news."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from clusters.domain import health_events as health
+from clusters.domain import inventory_events as inventory
+from clusters.domain import job_events as jobs
+from clusters.domain.decision import Refusal
+from clusters.domain.events import Event, PolicyActivated
+from clusters.domain.jobs import JobRequest
+from scheduling.domain.refusals import explain
+
+Words = tuple[str, str]  # what happened; why, or ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One event as lists show it."""
+
+    seq: int
+    kind: str
+    at_us: int
+    title: str
+    detail: str
+    tone: str  # "bad", "warn", "good" or ""
+    job: str  # the job it is about, or ""
+
+
+#: Too frequent and too small to be news of a whole fleet.
+QUIET = frozenset(
+    cls.__name__
+    for cls in (
+        inventory.ClockSet,
+        inventory.NodeChanged,
+        inventory.NodeRegistered,
+        inventory.RackRegistered,
+        jobs.JobBlocked,
+        jobs.StopRequested,
+        jobs.WorkStarted,
+        jobs.WorkStopped,
+    )
+)
+
+_TONES: dict[type, str] = {
+    health.NodeFailed: "bad",
+    health.NodeQuarantined: "warn",
+    health.NodeSuspected: "warn",
+    health.NodeUnreachable: "warn",
+    health.NodeDegraded: "warn",
+    health.NodeRecovered: "good",
+    health.RepairFinished: "good",
+    inventory.NodeAbsent: "warn",
+    jobs.JobBlocked: "warn",
+    jobs.SliceStalled: "warn",
+    jobs.NodeSwapped: "warn",
+    jobs.SliceMoved: "warn",
+    jobs.JobRequeued: "warn",
+    jobs.JobFailed: "bad",
+    jobs.JobFinished: "good",
+}
+
+
+def tell(event: Event) -> Told:
+    """The event in words."""
+    kind = type(event.payload)
+    title, detail = _WORDS[kind](event.payload)
+    about_job = kind.__module__ == jobs.__name__
+    return Told(
+        seq=event.seq,
+        kind=event.kind,
+        at_us=event.occurred_at,
+        title=title,
+        detail=detail,
+        tone=_TONES.get(kind, ""),
+        job=event.subject if about_job else "",
+    )
+
+
+def size_of(request: JobRequest) -> str:
+    """How much a request asks for."""
+    return _many(request.nodes, "node") if request.nodes is not None else _many(request.gpus or 0, "GPU")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _node(what: str) -> Callable[[Any], Words]:
+    """An event that names a node and a reason."""
+    return lambda event: (f"{event.node} {what}", getattr(event, "reason", ""))
+
+
+def _job(what: str) -> Callable[[Any], Words]:
+    """An event that names a job and, where there is one, a reason."""
+    return lambda event: (what, getattr(event, "reason", ""))
+
+
+def _clock(event: inventory.ClockSet) -> Words:
+    return ("Clock paused", "") if event.speed == 0 else (f"Clock runs at {event.speed:g}×", "")
+
+
+def _submitted(event: jobs.JobSubmitted) -> Words:
+    request = event.request
+    return f"Submitted: {request.name}", f"{size_of(request)}, {request.kind}, by {event.submitted_by}"
+
+
+def _refused(what: str) -> Callable[[Any], Words]:
+    return lambda event: (what, explain(Refusal(code=event.code, counts=event.counts)))
+
+
+def _placed(event: jobs.JobPlaced) -> Words:
+    nodes = sum(len(part.nodes) for part in event.slices)
+    gpus = sum(len(part.gpus) for part in event.slices)
+    where = Counter(part.domain for part in event.slices)
+    slices = ", ".join(f"{domain} × {count}" if count > 1 else domain for domain, count in where.items())
+    return f"Placed on {_many(gpus, 'GPU') if gpus else _many(nodes, 'node')}", f"in {slices}"
+
+
+def _swapped(event: jobs.NodeSwapped) -> Words:
+    return f"{event.new} took the place of {event.old}", f"slice {event.slice}, slot {event.slot}: {event.reason}"
+
+
+def _moved(event: jobs.SliceMoved) -> Words:
+    return f"Slice {event.slice} moved from {event.old_domain} to {event.assignment.domain}", event.reason
+
+
+def _requested(event: jobs.StopRequested) -> Words:
+    return f"Asked to stop on {_many(len(event.nodes), 'node')}", event.reason
+
+
+_WORDS: dict[type, Callable[[Any], Words]] = {
+    inventory.ClusterCreated: lambda event: (f"Cluster {event.name} created", ""),
+    inventory.ClockSet: _clock,
+    inventory.RackRegistered: lambda event: (f"Rack {event.rack} registered", f"block {event.block}" if event.block else ""),
+    inventory.NodeRegistered: lambda event: (f"{event.node} registered", event.problem),
+    inventory.NodeChanged: lambda event: (f"{event.node} changed", event.problem),
+    inventory.NodeAbsent: _node("is no longer in the inventory"),
+    inventory.NodeRemoved: _node("removed"),
+    inventory.ArrivalsPlanned: lambda event: (f"{_many(len(event.items), 'job')} planned", f"trace {event.plan[:12]}"),
+    health.NodeFailed: _node("failed"),
+    health.NodeRecovered: _node("recovered"),
+    health.NodeSuspected: _node("is suspect"),
+    health.NodeUnreachable: _node("is unreachable"),
+    health.NodeDegraded: _node("is degraded"),
+    health.NodeQuarantined: _node("quarantined"),
+    health.NodeReleased: _node("released from quarantine"),
+    health.NodeDraining: _node("is draining"),
+    health.NodeUndrained: _node("takes work again"),
+    health.RepairStarted: _node("in repair"),
+    health.RepairFinished: _node("repaired"),
+    jobs.JobSubmitted: _submitted,
+    jobs.JobHeld: _job("Held"),
+    jobs.JobReleased: _job("Released into the queue"),
+    jobs.JobBlocked: _refused("Cannot start yet"),
+    jobs.JobPlaced: _placed,
+    jobs.WorkStarted: lambda event: (f"Work started on {_many(len(event.nodes), 'node')}", ""),
+    jobs.WorkStopped: lambda event: (f"Work stopped on {_many(len(event.nodes), 'node')}", event.reason),
+    jobs.StopRequested: _requested,
+    jobs.NodeSwapped: _swapped,
+    jobs.SliceMoved: _moved,
+    jobs.SliceStalled: _refused("Slice stalled"),
+    jobs.JobRequeued: _job("Back in the queue"),
+    jobs.JobFinished: _job("Finished"),
+    jobs.JobFailed: _job("Failed"),
+    jobs.JobCancelled: _job("Cancelled"),
+    jobs.JobChanged: lambda event: (f"Priority is now {event.priority}", ""),
+    PolicyActivated: lambda event: (f"Policy {event.version} in force", event.reason),
+}
