@@ -1,7 +1,30 @@
-"""Where each page answers."""
+"""Where each page answers. Below `parts/` are pieces of pages, fetched again when what they show has changed."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import URLPattern, URLResolver, include, path
 
-urlpatterns: list[URLPattern] = []
+from frontend import converters  # noqa: F401 - registers the converters
+from frontend.pages import fleet, jobs, racks
+
+parts = [
+    path("queue/", fleet.queue_part, name="fleet-queue"),
+    path("events/", fleet.events_part, name="fleet-events"),
+    path("jobs/", jobs.rows_part, name="jobs-rows"),
+    path("jobs/<job:job>/", jobs.job_part, name="job-detail"),
+    path("racks/<str:rack>/", racks.rack_part, name="rack-detail"),
+]
+
+of_cluster: list[URLPattern | URLResolver] = [
+    path("", fleet.fleet_page, name="fleet"),
+    path("parts/", include(parts)),
+    path("jobs/", jobs.jobs_page, name="jobs"),
+    path("jobs/new/", jobs.new_page, name="job-new"),
+    path("jobs/<job:job>/", jobs.job_page, name="job"),
+    path("racks/<str:rack>/", racks.rack_page, name="rack"),
+]
+
+urlpatterns = [
+    path("", fleet.clusters_page, name="clusters"),
+    path("clusters/<cluster:cluster>/", include(of_cluster)),
+]

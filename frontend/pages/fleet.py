@@ -1,0 +1,104 @@
+"""The list of clusters, and the fleet of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from clusters.domain.jobs import JobState
+from clusters.domain.state import ClusterState
+from frontend.pages.base import frame, now_of, page, part, switcher
+from frontend.pages.palette import CONDITIONS, USES
+from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary, reading
+from frontend.selectors.events import latest_events
+from frontend.selectors.jobs import reason_of
+from frontend.selectors.telling import QUIET, Told, tell
+
+MOST_QUEUED = 8
+MOST_EVENTS = 12
+#: Events looked through for those worth telling.
+MOST_READ = 300
+
+LEGEND = (
+    {"kind": "use", "title": "Use", "states": USES},
+    {"kind": "condition", "title": "Condition", "states": CONDITIONS},
+)
+
+
+@require_safe
+@page
+def clusters_page(request: HttpRequest) -> HttpResponse:
+    """All clusters; with a single one there is nothing to choose."""
+    names = cluster_names()
+    if len(names) == 1:
+        return redirect("frontend:fleet", names[0])
+    return render(request, "frontend/clusters.html", {"overview": [overview(cluster_summary(name)) for name in names]})
+
+
+@require_safe
+@page
+def fleet_page(request: HttpRequest, cluster: str) -> HttpResponse:
+    """The map and what goes with it."""
+    with reading(cluster) as state:
+        context = {**frame(state, "fleet"), "legend": LEGEND, "queue": queue(state)}
+        seq = state.seq
+    context |= switcher() | {"events": news(cluster, seq)}
+    return render(request, "frontend/fleet.html", context)
+
+
+@require_safe
+@page
+def queue_part(request: HttpRequest, cluster: str) -> HttpResponse:
+    """The head of the queue."""
+    with reading(cluster) as state:
+        context = {**part(cluster), "queue": queue(state)}
+    return render(request, "frontend/_queue.html", context)
+
+
+@require_safe
+@page
+def events_part(request: HttpRequest, cluster: str) -> HttpResponse:
+    """The latest events."""
+    with reading(cluster) as state:
+        seq = state.seq
+    return render(request, "frontend/_events.html", {**part(cluster), "events": news(cluster, seq)})
+
+
+def overview(summary: ClusterSummary) -> dict[str, Any]:
+    """A row of the list of clusters."""
+    return {
+        "name": summary.name,
+        "nodes": summary.nodes,
+        "racks": summary.racks,
+        "in_use": summary.in_use,
+        "unhealthy": summary.unhealthy,
+        "running": summary.jobs[JobState.RUNNING],
+        "waiting": summary.jobs[JobState.WAITING] + summary.jobs[JobState.SUBMITTED],
+    }
+
+
+def queue(state: ClusterState) -> list[dict[str, Any]]:
+    """The first waiting jobs, in the order in which they are tried."""
+    now = now_of(state)
+    jobs = [state.jobs[name] for _, _, name in state.queue[:MOST_QUEUED]]
+    return [
+        {
+            "id": job.id,
+            "name": job.request.name,
+            "kind": job.request.kind.value,
+            "nodes": job.request.nodes,
+            "gpus": job.request.gpus,
+            "waited_us": now - job.submitted_at,
+            "reason": reason_of(job),
+        }
+        for job in jobs
+    ]
+
+
+def news(cluster: str, seq: int) -> list[Told]:
+    """The latest events worth telling, newest first."""
+    events = latest_events(cluster, seq=seq, count=MOST_READ)
+    return [tell(event) for event in events if event.kind not in QUIET][:MOST_EVENTS]

@@ -1,0 +1,150 @@
+"""One job as its page shows it: what it is, its life, why it waits, where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from clusters.domain.books import Condition
+from clusters.domain.events import Event
+from clusters.domain.ids import Instant
+from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState, Recovery
+from clusters.domain.state import ClusterState, Slice
+from frontend.pages.base import now_of
+from frontend.pages.durations import span_of
+from frontend.selectors.jobs import JobFacts, Waiting, job_facts
+from frontend.selectors.nodes import uses_of
+from frontend.selectors.telling import size_of, tell
+
+#: Counted reasons of a refusal, as they read beside their number.
+COUNTED = {
+    "slices": "slices wanted",
+    "fit": "of them fit now",
+    "slice_size": "nodes in the largest slice",
+    "gpus": "GPUs wanted on one node",
+    "best_free": "nodes free in the best domain",
+    "best_gpus": "GPUs free on the best node",
+    "free_nodes": "nodes free for it",
+    "free_domains": "domains with such nodes",
+    "free_gpus": "GPUs free for it",
+    "spares_kept": "more kept as spares",
+    **{f"nodes_{condition}": f"nodes {condition.replace('_', ' ')}" for condition in Condition},
+}
+
+
+def job_context(state: ClusterState, events: Sequence[Event]) -> dict[str, Any]:
+    """Everything about the job of these events; the caller holds the state."""
+    job = job_facts(state, events)
+    request, now = job.request, now_of(state)
+    living = JobState(job.state) not in TERMINAL
+    return {
+        "job": {
+            "id": job.id,
+            "name": request.name,
+            "state": job.state,
+            "kind": request.kind.value,
+            "team": request.team,
+            "size": size_of(request),
+            "slices": [len(part.nodes) for part in job.slices],
+            "generation": job.generation,
+            "priority": job.priority,
+            "can_cancel": living and job.state != JobState.STOPPING,
+        },
+        "facts": [{"label": label, "value": value} for label, value in _facts(job, request)],
+        "steps": list(steps(job, now)),
+        "waiting": _waiting(job.waiting, JobState(job.state)) if job.waiting else None,
+        "slices": list(_slices(state, job)) if living else [],
+        "events": [tell(event) for event in reversed(events)],
+    }
+
+
+def steps(job: JobFacts, now: Instant) -> Iterator[dict[str, Any]]:
+    """The life of a job as steps: what is behind it, where it is, what is to come."""
+    ended = job.ended_at_us
+    state = JobState(job.state)
+    begins = ("Submitted", job.submitted_at_us), ("Placed", job.placed_at_us), ("Running", job.started_at_us)
+    over = state in TERMINAL
+    reached = [(label, at) for label, at in begins if at is not None]
+    for number, (label, at) in enumerate(reached):
+        last = number + 1 == len(reached)
+        until = (ended if over else now) if last else reached[number + 1][1]
+        yield _step(label, at, (until or now) - at, "now" if last and not over else "done", _note(state) if last and not over else "")
+    if not over:
+        yield from (_step(label, None, None, "todo", "") for label, at in begins if at is None)
+    yield _step(state.value.capitalize() if over else "Ended", ended, None, "done" if over else "todo", job.reason if over else "")
+
+
+def _step(label: str, at: Instant | None, took: int | None, phase: str, note: str) -> dict[str, Any]:
+    return {"label": label, "at_us": at, "took_us": took, "phase": phase, "note": note}
+
+
+def _note(state: JobState) -> str:
+    """What the present step does not say by its name."""
+    return {JobState.HELD: "held", JobState.STALLED: "stalled", JobState.STOPPING: "stopping", JobState.WAITING: "waiting"}.get(state, "")
+
+
+def _facts(job: JobFacts, request: JobRequest) -> Iterator[tuple[str, str]]:
+    yield "Size", size_of(request)
+    yield "Kind", request.kind.value
+    yield from ((label, str(value)) for label, value in (("Team", request.team), ("Submitted by", job.submitted_by)) if value)
+    yield "Priority", str(job.priority)
+    if request.slice_size is not None:
+        yield "Slice unit", f"{request.slice_size} nodes{', with a tail' if request.tail else ''}"
+    if request.max_slice is not None:
+        yield "Largest slice", f"{request.max_slice} nodes"
+    if request.spares is not None:
+        yield "Spares", f"{request.spares} in each domain"
+    yield "May be restarted", "yes" if request.restartable else "no"
+    for label, seconds in (("Expected run time", request.expected_run_s), ("Checkpoint every", request.checkpoint_interval_s)):
+        if seconds is not None:
+            yield label, span_of(seconds)
+    yield "After a failed node", "state from a peer" if request.recovery is Recovery.PEER else "last checkpoint"
+    yield "Swaps, moves", f"{job.swaps}, {job.moves}"
+
+
+def _waiting(waiting: Waiting, state: JobState) -> dict[str, Any]:
+    counts = [{"count": value, "label": COUNTED[key]} for key, value in waiting.counts.items() if key in COUNTED and isinstance(value, int)]
+    return {
+        "title": "Why a slice is stalled" if state is JobState.STALLED else "Why it waits",
+        "sentence": f"{waiting.text[:1].upper()}{waiting.text[1:]}.",
+        "counts": counts,
+        "starts": _starts(waiting),
+    }
+
+
+def _starts(waiting: Waiting) -> str:
+    """What would let it start, where that can be said of one place."""
+    counts = waiting.counts
+    if counts.get("slices") == 1 and "best_domain" in counts:
+        lacking = int(counts["slice_size"]) - int(counts["best_free"])
+        return (
+            f"It starts once {lacking} more node{'s are' if lacking > 1 else ' is'} free in {counts['best_domain']}." if lacking > 0 else ""
+        )
+    return ""
+
+
+def _slices(state: ClusterState, job: JobFacts) -> Iterator[dict[str, Any]]:
+    live = state.jobs.get(job.id)
+    for number, part in enumerate(live.slices if live is not None else ()):
+        domain = state.topology.domain_index.get(part.domain)
+        if domain is not None:
+            yield _slice(state, number, part, domain, stalled=live is not None and live.state in ACTIVE and None in part.nodes)
+
+
+def _slice(state: ClusterState, number: int, part: Slice, domain: int, *, stalled: bool) -> dict[str, Any]:
+    """A slice among all nodes of its domain."""
+    slots = {node: slot for slot, node in enumerate(part.nodes) if node is not None}
+    uses = uses_of(state, (domain,))
+    lost = [str(slot) for slot, node in enumerate(part.nodes) if node is None]
+    gpus = f"GPU{'s' if len(part.gpus) > 1 else ''} {', '.join(map(str, part.gpus))}" if part.gpus else ""
+    return {
+        "number": number,
+        "domain": part.domain,
+        "rack": state.nodes[next(iter(uses))].rack,
+        "state": "stalled" if stalled else "",
+        "note": f"lacks a node in slot {', '.join(lost)}" if lost else gpus,
+        "cells": [
+            {"node": name, "slot": slots.get(name), "use": use, "condition": state.nodes[name].condition.value}
+            for name, use in uses.items()
+        ],
+    }
