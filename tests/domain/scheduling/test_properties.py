@@ -58,7 +58,9 @@ POLICIES = [Policy(), Policy(slice_size=8, min_spares=1), Policy(spares_scope=Sp
 Step = tuple[str, int, int]
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["submit", "submit", "pass", "pass", "work", "work", "fail", "probe", "repair", "mark", "end", "job", "again", "leave"]),
+        st.sampled_from(
+            ["submit", "submit", "pass", "pass", "work", "work", "fail", "probe", "repair", "mark", "end", "job", "again", "leave"]
+        ),
         st.integers(0, 200),
         st.integers(0, 200),
     ),
@@ -178,7 +180,9 @@ class Story:
             assert kept == tried, field
         outcome = self.world.do(RunPass())
         assert isinstance(outcome, Decision)
-        assert not [event for event in outcome.events if isinstance(event, ev.NodeSwapped | ev.SliceMoved | ev.SliceStalled | ev.JobBlocked)]
+        assert not [
+            event for event in outcome.events if isinstance(event, ev.NodeSwapped | ev.SliceMoved | ev.SliceStalled | ev.JobBlocked)
+        ]
 
     def check(self, event: Payload) -> None:
         """What must hold of a decision's event in the state that it is folded into."""

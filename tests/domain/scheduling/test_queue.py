@@ -95,7 +95,9 @@ def test_stopped_jobs_end_or_wait_again_as_was_asked() -> None:
     world = World(racks(3))
     cancelled, preempted = world.run(ask(16)), world.run(ask(16))
     world.do(CancelJob(job=cancelled.id, by="ada"))
-    stop = StopRequested(job=preempted.id, generation=1, nodes=tuple(preempted.held_nodes), after=AfterStop.WAITING, reason="room for another")
+    stop = StopRequested(
+        job=preempted.id, generation=1, nodes=tuple(preempted.held_nodes), after=AfterStop.WAITING, reason="room for another"
+    )
     world.add(stop)
     assert world.run_pass() == []
     world.connect()

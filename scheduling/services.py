@@ -1,0 +1,67 @@
+"""What users, operators and timers do to a cluster: each function is one command, decided and stored by the event log.
+
+A refusal is returned, not raised. With a request id the same call repeated gets the answer of the first time, also after a crash in between.
+"""
+
+from __future__ import annotations
+
+from clusters.domain.commands import CancelJob, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, RunPass, SubmitJob
+from clusters.domain.decision import Refusal
+from clusters.domain.events import MAX_SOURCE
+from clusters.domain.ids import job_id
+from clusters.domain.jobs import JobRequest
+from clusters.eventlog.port import Committed
+from clusters.eventlog.request import Request
+from clusters.eventlog.store import commit
+from scheduling.domain.decide import decide
+from scheduling.domain.node_commands import PERSON
+
+SCHEDULER = "scheduler"
+
+
+def job_submit(*, cluster: str, request: JobRequest, by: str, request_id: str | None = None) -> str | Refusal:
+    """Ask for nodes or GPUs; returns the job's id."""
+    outcome = _command(cluster, SubmitJob(request=request, by=by), by, request_id)
+    return outcome if isinstance(outcome, Refusal) else job_id(outcome.events[0].seq)
+
+
+def job_cancel(*, cluster: str, job: str, by: str, reason: str = "", request_id: str | None = None) -> Refusal | None:
+    """Take a job from the queue, or have its work stopped for good."""
+    return _refusal(_command(cluster, CancelJob(job=job, by=by, reason=reason), by, request_id))
+
+
+def job_hold(*, cluster: str, job: str, by: str, reason: str = "", request_id: str | None = None) -> Refusal | None:
+    """Keep a waiting job back."""
+    return _refusal(_command(cluster, HoldJob(job=job, by=by, reason=reason), by, request_id))
+
+
+def job_release(*, cluster: str, job: str, by: str, reason: str = "", request_id: str | None = None) -> Refusal | None:
+    """Let a held job be placed again."""
+    return _refusal(_command(cluster, ReleaseJob(job=job, by=by, reason=reason), by, request_id))
+
+
+def node_mark(*, cluster: str, node: str, verb: NodeVerb, by: str, reason: str = "", request_id: str | None = None) -> Refusal | None:
+    """Say something of a node: failed, repaired, draining and so on."""
+    return _refusal(_command(cluster, MarkNode(node=node, verb=verb, by=by, reason=reason), by, request_id))
+
+
+def run_pass(cluster: str) -> int:
+    """Settle, recover and place until nothing is left to do; returns how many events that took."""
+    events = 0
+    more = True
+    while more:
+        outcome = commit(cluster, Request(command=RunPass(), source=SCHEDULER, request_id=None), decide)
+        if isinstance(outcome, Refusal):
+            return events
+        events += len(outcome.events)
+        more = outcome.more
+    return events
+
+
+def _command(cluster: str, command: Command, by: str, request_id: str | None) -> Committed | Refusal:
+    source = f"{PERSON}{by}"[:MAX_SOURCE]
+    return commit(cluster, Request(command=command, source=source, request_id=request_id), decide)
+
+
+def _refusal(outcome: Committed | Refusal) -> Refusal | None:
+    return outcome if isinstance(outcome, Refusal) else None
