@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from clusters.connectors.simulated.arrivals import Generator
 from clusters.connectors.simulated.driver import Driver
@@ -93,7 +94,6 @@ class Stage:
         return [((event.occurred_at - START) / SECOND, event.payload) for event in self.events if event.kind in kinds]
 
 
-def ask(nodes: int | None = None, *, run_s: int | None = 3600, **fields: object) -> JobRequest:
+def ask(nodes: int | None = None, *, run_s: int | None = 3600, **fields: Any) -> JobRequest:
     """A request for whole nodes, or for `gpus=` of one."""
-    values: dict[str, object] = {"name": "work", "kind": JobKind.TRAINING, "nodes": nodes, "expected_run_s": run_s, **fields}
-    return JobRequest(**values)  # type: ignore[arg-type]
+    return JobRequest(**{"name": "work", "kind": JobKind.TRAINING, "nodes": nodes, "expected_run_s": run_s, **fields})

@@ -10,8 +10,8 @@ from clusters.domain.commands import CancelJob, HoldJob, MarkNode, NodeVerb, Rel
 from clusters.domain.events import NewEvent
 from clusters.domain.health_events import NodeFailed, RepairFinished, RepairStarted
 from clusters.domain.ids import DAY, HOUR, MINUTE, SECOND
-from clusters.domain.inventory_events import NodeRegistered, NodeRemoved
 from clusters.domain.invariants import check
+from clusters.domain.inventory_events import NodeRegistered, NodeRemoved
 from clusters.domain.job_events import JobFinished, NodeSwapped, SliceMoved, WorkStarted, WorkStopped
 from clusters.domain.jobs import JobRequest, JobState
 from tests.domain.fleet.stage import NAME, START, Stage, ask

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusters.connectors.simulated.options import REPAIR_FLAT, FleetOptions
-from clusters.domain.commands import CancelJob, MarkNode, NodeVerb, SubmitJob
+from clusters.domain.commands import CancelJob, Command, MarkNode, NodeVerb, SubmitJob
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Event, NewEvent
 from clusters.domain.ids import DAY, HOUR, MINUTE, SECOND
@@ -34,13 +34,13 @@ def act(stage: Stage, number: int, deed: Deed) -> None:
     with stage.log.live(NAME).reading() as state:
         jobs = sorted(state.jobs)
     recovery = Recovery.PEER if which % 2 else Recovery.CHECKPOINT
-    command = {
+    commands: dict[str, Command] = {
         "submit": SubmitJob(request=ask(SIZES[which % 5], run_s=3600 * (1 + which), recovery=recovery), by=by),
         "cancel": CancelJob(job=jobs[which % len(jobs)] if jobs else "none", by=by),
         "fail": MarkNode(node=node, verb=NodeVerb.FAIL, by=by),
         "repair": MarkNode(node=node, verb=NodeVerb.REPAIR, by=by),
-    }[what]
-    outcome = stage.log.commit(NAME, Request(command=command, source="user:ada", request_id=f"deed/{number}"), decide)
+    }
+    outcome = stage.log.commit(NAME, Request(command=commands[what], source="user:ada", request_id=f"deed/{number}"), decide)
     if not isinstance(outcome, Refusal):
         stage.run_pass()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from clusters.connectors.base import Slot, Work
@@ -19,7 +21,7 @@ def slots(*nodes: str) -> tuple[Slot, ...]:
     return tuple(Slot(slice=0, slot=number, node=node) for number, node in enumerate(nodes))
 
 
-def a_run(*nodes: str, outcome: str = FINISHED, hours: float = 10, **fields: object) -> Run:
+def a_run(*nodes: str, outcome: str = FINISHED, hours: float = 10, **fields: Any) -> Run:
     """A job whose work runs on the nodes since time 0."""
     work = Work(job="j1", request=ask(len(nodes), **fields))
     run = Run(work, Truth(duration=round(hours * HOUR), outcome=outcome))
@@ -50,7 +52,7 @@ def test_work_is_told_started_after_the_launch_and_ends_after_its_duration_of_wo
 )
 def test_a_job_ends_as_it_is_fated_to(outcome: str, end: object) -> None:
     run = a_run("a", outcome=outcome)
-    assert [fact for _, fact in run.facts(10 * HOUR)][0] == end
+    assert next(fact for _, fact in run.facts(10 * HOUR)) == end
 
 
 def test_nothing_runs_before_every_slot_does() -> None:

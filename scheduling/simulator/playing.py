@@ -1,0 +1,45 @@
+"""Handing a trace to a fleet: the plan of its arrivals, and the clock that they are played at.
+
+Sources and ids are made of the file's digest, so a file is played once on a cluster, whoever asks for it again.
+"""
+
+from __future__ import annotations
+
+from clusters.connectors.simulated.creation import CONNECTOR
+from clusters.domain.clock import cluster_now
+from clusters.domain.errors import InvalidRequest
+from clusters.domain.events import NewEvent
+from clusters.domain.inventory_events import ArrivalsPlanned, ClockSet
+from clusters.domain.state import ClusterState
+from clusters.eventlog.log import wall_now
+from clusters.eventlog.store import append_facts, default_log
+from scheduling.simulator.planning import TracePlan, plan_trace
+from scheduling.simulator.traces import Trace
+
+#: Arrivals of one event: about 50 kB.
+ITEMS = 200
+
+
+def trace_play(*, cluster: str, trace: Trace, speed: float, load: float | None = None, days: float | None = None) -> TracePlan | None:
+    """Plan the trace on the cluster and set its clock; None where the file is being played, or was, already."""
+    with default_log().live(cluster).reading() as state:
+        if state.connector != CONNECTOR:
+            raise InvalidRequest("cluster", cluster, "give a simulated cluster: only its fleet can play a trace")
+        if trace.digest in state.plans:
+            return None
+        plan = plan_trace(state, trace, load=load, days=days)
+        facts = _facts(state, trace, plan, speed)
+    append_facts(cluster, facts)
+    return plan
+
+
+def _facts(state: ClusterState, trace: Trace, plan: TracePlan, speed: float) -> list[NewEvent]:
+    wall = wall_now()
+    base = cluster_now(state, wall)
+    source = f"trace:{trace.digest[:12]}"
+    facts = [
+        NewEvent(ArrivalsPlanned(plan=trace.digest, base=base, items=plan.items[first : first + ITEMS]), base, source, f"plan/{first}")
+        for first in range(0, len(plan.items), ITEMS)
+    ]
+    clock = ClockSet(wall=wall, cluster_time=base, speed=speed)
+    return [*facts, NewEvent(clock, base, source, "clock")]
