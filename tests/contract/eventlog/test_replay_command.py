@@ -43,16 +43,14 @@ def played() -> DatabaseLog:
     big = names[0]
     nodes_of_big = tuple(log.live(CLUSTER).catch_up().jobs[big].held_nodes)
     log.append_facts(CLUSTER, [fact(WorkStarted(job=big, generation=1, nodes=nodes_of_big), "w1", source="connector")])
-    for number, command in enumerate(
-        [
-            MarkNode(node=nodes_of_big[0], verb=NodeVerb.FAIL, by="ada", reason="smoke"),
-            RunPass(),
-            HoldJob(job=names[4], by="ada"),
-            ReleaseJob(job=names[4], by="ada"),
-            CancelJob(job=names[4], by="ada"),
-        ],
-        100,
-    ):
+    then: list[Command] = [
+        MarkNode(node=nodes_of_big[0], verb=NodeVerb.FAIL, by="ada", reason="smoke"),
+        RunPass(),
+        HoldJob(job=names[4], by="ada"),
+        ReleaseJob(job=names[4], by="ada"),
+        CancelJob(job=names[4], by="ada"),
+    ]
+    for number, command in enumerate(then, 100):
         order(log, command, number)
     return log
 
