@@ -1,6 +1,6 @@
 """What users, operators and timers do to a cluster: each function is one command, decided and stored by the event log.
 
-A refusal is returned, not raised. With a request id the same call repeated gets the answer of the first time, also after a crash in between.
+A refusal is returned, not raised. With a request id, the same call repeated gets the answer of the first time, also after a crash.
 """
 
 from __future__ import annotations

@@ -79,6 +79,7 @@ class Story:
             "pass": self.run_pass,
             "work": self.work,
             "fail": lambda a, _: self.mark(a, NodeVerb.FAIL),
+            "burst": self.burst,
             "probe": self.probe,
             "repair": self.repair,
             "mark": lambda a, b: self.mark(a, list(NodeVerb)[b % len(NodeVerb)]),
@@ -117,6 +118,11 @@ class Story:
 
     def mark(self, number: int, verb: NodeVerb) -> None:
         self.world.mark(self.node(number), verb)
+
+    def burst(self, number: int, many: int) -> None:
+        """Nodes side by side fail at once, beyond what spares can mend."""
+        for place in range(number, number + 2 + many % 4):
+            self.mark(place, NodeVerb.FAIL)
 
     def probe(self, number: int, kind: int) -> None:
         node = self.node(number)
