@@ -55,7 +55,7 @@ class ApiView(APIView):
 
 
 class AdminWrites(IsAdminUser):
-    """Everybody signed in may look, administrators may change."""
+    """Administrators may change, others may look. It goes after IsAuthenticated."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         return request.method in ("GET", "HEAD", "OPTIONS") or super().has_permission(request, view)

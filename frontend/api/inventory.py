@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.parsers import BaseParser, MultiPartParser
+from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -69,7 +70,7 @@ class ImportQuery(Input):
 class InventoryView(ApiView):
     """The inventory of a cluster."""
 
-    permission_classes = [AdminWrites]
+    permission_classes = [IsAuthenticated, AdminWrites]
     parser_classes = [MultiPartParser, RawParser]
 
     @extend_schema(operation_id="inventory_export", responses={(200, "application/yaml"): OpenApiTypes.STR})

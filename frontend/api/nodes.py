@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -96,7 +97,7 @@ class NodeView(ApiView):
 class NodeVerbView(ApiView):
     """Say something of a node: mark it failed or repaired, drain or undrain it, release it from quarantine."""
 
-    permission_classes = [AdminWrites]
+    permission_classes = [IsAuthenticated, AdminWrites]
 
     @extend_schema(operation_id="nodes_mark", request=Reason, responses={200: NodeFacts})
     def post(self, request: Request, cluster: str, node: str, verb: NodeVerb) -> Response:

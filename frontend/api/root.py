@@ -6,14 +6,14 @@ from typing import Never
 
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
-from drf_spectacular.views import SpectacularAPIView
+from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 
 from frontend.api.base import ApiView, SessionLogin
 
 
-class SchemaView(SpectacularAPIView):
+class SchemaView(SpectacularJSONAPIView):
     """The OpenAPI schema of everything here."""
 
     authentication_classes = [SessionLogin]

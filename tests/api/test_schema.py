@@ -1,0 +1,89 @@
+"""The schema is sound, and answers are as it says."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import call_command
+
+from scheduling.services import run_pass
+from tests.api.calls import Api, job
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_schema_is_valid_and_complete() -> None:
+    out = io.StringIO()
+    call_command("spectacular", "--validate", "--fail-on-warn", stdout=out)
+    schema = yaml.safe_load(out.getvalue())
+    operations = [operation for path in schema["paths"].values() for operation in path.values() if isinstance(operation, dict)]
+    assert len({operation["operationId"] for operation in operations}) == len(operations) >= 15
+    for operation in operations:
+        assert "application/problem+json" in operation["responses"]["404"]["content"], operation["operationId"]
+
+
+def test_the_schema_is_served_to_those_signed_in(user: Api, anonymous: Api) -> None:
+    assert user.get("schema/").status == 200
+    assert anonymous.get("schema/").status == 401
+
+
+@pytest.fixture
+def schema() -> dict[str, Any]:
+    out = io.StringIO()
+    call_command("spectacular", stdout=out)
+    loaded: dict[str, Any] = yaml.safe_load(out.getvalue())
+    return loaded
+
+
+def test_answers_have_the_fields_that_the_schema_names(user: Api, cluster: str, schema: dict[str, Any]) -> None:
+    name = user.post("clusters/lab/jobs/", job()).body["id"]
+    run_pass(cluster)
+    samples = {
+        "/api/v1/clusters/": "clusters/",
+        "/api/v1/clusters/{cluster}/": "clusters/lab/",
+        "/api/v1/clusters/{cluster}/snapshot/": "clusters/lab/snapshot/",
+        "/api/v1/clusters/{cluster}/policy/": "clusters/lab/policy/",
+        "/api/v1/clusters/{cluster}/events/": "clusters/lab/events/?limit=5",
+        "/api/v1/clusters/{cluster}/racks/": "clusters/lab/racks/",
+        "/api/v1/clusters/{cluster}/racks/{rack}/": "clusters/lab/racks/r1/",
+        "/api/v1/clusters/{cluster}/nodes/": "clusters/lab/nodes/",
+        "/api/v1/clusters/{cluster}/nodes/{node}/": "clusters/lab/nodes/r1-n01/",
+        "/api/v1/clusters/{cluster}/jobs/": "clusters/lab/jobs/",
+        "/api/v1/clusters/{cluster}/jobs/preview/": "clusters/lab/jobs/preview/?nodes=32",
+        "/api/v1/clusters/{cluster}/jobs/{job}/": f"clusters/lab/jobs/{name}/",
+    }
+    described = {path for path, operations in schema["paths"].items() if "get" in operations}
+    assert described - samples.keys() == {"/api/v1/clusters/{cluster}/inventory/"}
+    for path, sample in samples.items():
+        content = schema["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        same_fields(user.get(sample).body, content, schema)
+
+
+def same_fields(value: Any, described: dict[str, Any], schema: dict[str, Any]) -> None:
+    """Walk a value and its description together."""
+    if "$ref" in described:
+        described = schema["components"]["schemas"][described["$ref"].rpartition("/")[2]]
+    if "anyOf" in described:
+        described = next((option for option in described["anyOf"] if option.get("type") != "null"), {}) if value is not None else {}
+        same_fields(value, described, schema)
+    elif "properties" in described:
+        assert value.keys() <= described["properties"].keys()
+        assert set(described.get("required", ())) <= value.keys()
+        for field, inner in value.items():
+            same_fields(inner, described["properties"][field], schema)
+    elif described.get("type") == "array" and isinstance(described.get("items"), dict):
+        for inner in value:
+            same_fields(inner, described["items"], schema)
+    elif "type" in described:
+        kinds: dict[str, type | tuple[type, ...]] = {
+            "string": str,
+            "integer": int,
+            "number": (int, float),
+            "boolean": bool,
+            "object": dict,
+            "array": list,
+        }
+        assert isinstance(value, kinds[described["type"]])

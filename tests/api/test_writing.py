@@ -1,0 +1,108 @@
+"""What operators may say over the API: of nodes, and of the inventory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from frontend.api import inventory
+from scheduling.services import run_pass
+from tests.api.calls import BASE, Api, job
+
+pytestmark = pytest.mark.django_db
+
+LAB = "clusters/lab/"
+NODE = f"{LAB}nodes/r1-n01/"
+
+NEW_RACK = b"""
+kind: SlicekeeperInventory
+racks:
+  - name: r9
+    gpus: 4
+    nodes: r9-n[1-3]
+"""
+
+
+def test_a_node_marked_failed_is_swapped_by_the_next_pass(admin: Api, cluster: str) -> None:
+    name = admin.post(f"{LAB}jobs/", job(nodes=16)).body["id"]
+    run_pass(cluster)
+    failed = admin.post(f"{NODE}fail/", {"reason": "smoke"})
+    assert (failed.status, failed.body["condition"]) == (200, "failed")
+    assert failed.body["marks"][0]["reason"] == "smoke"
+    assert failed.body["marks"][0]["source"] == "user:ada"
+    run_pass(cluster)
+    found = admin.get(f"{LAB}jobs/{name}/").body
+    assert (found["generation"], found["swaps"]) == (2, 1)
+    assert "r1-n01" not in found["slices"][0]["nodes"]
+    assert (admin.post(f"{NODE}repair/").body["condition"]) == "healthy"
+
+
+def test_each_verb_has_its_opposite_and_refuses_what_says_nothing_new(admin: Api, cluster: str) -> None:
+    for verb, opposite, condition in (("fail", "repair", "failed"), ("drain", "undrain", "draining")):
+        assert admin.post(f"{NODE}{opposite}/").status == 409
+        assert admin.post(f"{NODE}{verb}/").body["condition"] == condition
+        again = admin.post(f"{NODE}{verb}/")
+        assert (again.status, again.body["code"]) == (409, "state")
+        assert admin.post(f"{NODE}{opposite}/").body["condition"] == "healthy"
+    assert admin.post(f"{NODE}release/").status == 409
+    assert admin.post(f"{LAB}nodes/nobody/fail/").status == 404
+    assert admin.post(f"{NODE}explode/").body["code"] == "not-found"
+
+
+@pytest.mark.parametrize("body", [{"reason": 5}, {"reason": "x" * 201}, {"reason": "a\nb"}, {"why": "x"}, ["x"]])
+def test_a_reason_is_one_short_line(admin: Api, cluster: str, body: Any) -> None:
+    refused = admin.post(f"{NODE}fail/", body)
+    assert (refused.status, refused.body["code"]) == (422, "invalid")
+    assert admin.get(NODE).body["condition"] == "healthy"
+
+
+def test_only_administrators_change_nodes_and_inventory(user: Api, cluster: str) -> None:
+    assert user.post(f"{NODE}fail/").body["code"] == "permission-denied"
+    assert user.send(f"{LAB}inventory/", NEW_RACK, "application/yaml").status == 403
+    assert user.get(f"{LAB}inventory/").status == 200
+
+
+def test_an_inventory_comes_in_as_a_body_or_a_form_and_once(admin: Api, cluster: str) -> None:
+    before = admin.get(f"{LAB}inventory/").body
+    dry = admin.send(f"{LAB}inventory/?dry_run=true", NEW_RACK, "application/yaml")
+    assert (dry.status, dry.body["racks"], dry.body["nodes"]) == (200, 1, 3)
+    assert admin.get(f"{LAB}inventory/").body == before
+    done = admin.send(f"{LAB}inventory/", NEW_RACK, "application/yaml")
+    assert (done.body["events"], done.body["states"]["absent"]) == (dry.body["events"], 72)
+    form: Any = admin.client.post(f"{BASE}{LAB}inventory/", {"file": SimpleUploadedFile("fleet.yaml", NEW_RACK)})
+    assert (form.status_code, form.json()["events"]) == (200, 0)
+
+
+def test_an_export_comes_back_in_without_a_change(admin: Api, cluster: str) -> None:
+    out = admin.get(f"{LAB}inventory/")
+    assert out.headers["Content-Type"].startswith("application/yaml")
+    assert out.headers["Content-Disposition"] == 'attachment; filename="lab.yaml"'
+    assert admin.send(f"{LAB}inventory/", out.body, "application/yaml").body["events"] == 0
+
+
+def test_an_upload_may_make_the_cluster(admin: Api) -> None:
+    assert admin.send("clusters/new/inventory/", NEW_RACK, "application/yaml").status == 404
+    assert admin.send("clusters/new/inventory/?create_cluster=true", NEW_RACK, "application/yaml").body["nodes"] == 3
+    assert admin.get("clusters/new/").body["nodes"] == 3
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", b"\x00\x01", b"kind: Deployment", b"[1,2", b"racks: 5", b"racks:\n  - name: r1\n    nodes: 'bad name'"]
+)
+def test_a_bad_file_changes_nothing_and_says_what_is_wrong(admin: Api, cluster: str, content: bytes) -> None:
+    before = admin.get(LAB).body["seq"]
+    refused = admin.send(f"{LAB}inventory/", content, "application/yaml")
+    assert refused.status == 422
+    assert refused.body["errors"][0]["expected"]
+    assert admin.get(LAB).body["seq"] == before
+
+
+def test_a_file_that_is_too_large_is_refused(admin: Api, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inventory, "MOST_BYTES", 100)
+    monkeypatch.setattr(inventory, "MOST_OVERHEAD", 500)
+    for content in (b"#" * 101, b"#" * 700):
+        assert admin.send(f"{LAB}inventory/", content, "application/yaml").status == 413
+        form: Any = admin.client.post(f"{BASE}{LAB}inventory/", {"file": SimpleUploadedFile("fleet.yaml", content)})
+        assert form.status_code == 413
