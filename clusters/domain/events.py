@@ -101,12 +101,12 @@ MAX_SOURCE = 64
 MAX_SOURCE_ID = 128
 
 _SUBJECT_FIELDS = ("job", "node", "rack", "plan", "name")
+_SUBJECT_FIELD: dict[type, str | None] = {
+    cls: next((field for field in _SUBJECT_FIELDS if field in cls.__dataclass_fields__), None) for cls in PAYLOADS.values()
+}
 
 
 def subject_of(payload: Payload) -> str:
     """What the event is about: the job, node, rack, plan or cluster it names; "" where it names none."""
-    for field in _SUBJECT_FIELDS:
-        value = getattr(payload, field, None)
-        if isinstance(value, str):
-            return value
-    return ""
+    field = _SUBJECT_FIELD[type(payload)]
+    return getattr(payload, field) if field is not None else ""

@@ -41,9 +41,14 @@ class Released(NamedTuple):
 Change = Claimed | Released
 
 
+_RELEASING = frozenset({WorkStopped, NodeRemoved, NodeFailed})
+
+
 def releases(payloads: Iterable[Payload]) -> Iterator[Change]:
     """What facts give back; they never claim."""
     for payload in payloads:
+        if type(payload) not in _RELEASING:
+            continue
         if isinstance(payload, WorkStopped):
             for node in payload.nodes:
                 yield Released(node, payload.job, payload.generation)

@@ -30,7 +30,7 @@ MAX_INTEGER = 2**63 - 1  # what the stores hold
 PLACEMENTS = (JobPlaced, NodeSwapped, SliceMoved)
 
 #: Only the control plane itself sets policies and opens logs.
-_NO_FACTS = (*PLACEMENTS, PolicyActivated, ClusterCreated)
+_NO_FACTS = frozenset({*PLACEMENTS, PolicyActivated, ClusterCreated})
 
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_CLUSTER - 1}}}")
 
@@ -51,7 +51,7 @@ def check_new_log(cluster: str, facts: Sequence[NewEvent]) -> None:
 def check_facts(facts: Iterable[NewEvent]) -> None:
     """Refuse facts that nobody but the control plane can state, and envelopes that no store could hold."""
     for fact in facts:
-        if isinstance(fact.payload, _NO_FACTS):
+        if type(fact.payload) in _NO_FACTS:
             raise InvalidRequest("payload", type(fact.payload).__name__, "only a decision of the control plane makes this event")
         _check_envelope(fact)
 
@@ -65,19 +65,28 @@ def check_request(request: Request) -> None:
 
 
 def _check_envelope(fact: NewEvent) -> None:
-    if type(fact.payload).__name__ not in PAYLOADS:
-        raise InvalidRequest("payload", type(fact.payload).__name__, "give one of the events of clusters.domain.events")
-    _check_text("source", fact.source, MAX_SOURCE)
-    _check_text("source_id", fact.source_id, MAX_SOURCE_ID)
-    _check_text("correlation", fact.correlation, MAX_SOURCE_ID, least=0)
-    _check_text("subject", subject_of(fact.payload), MAX_SUBJECT, least=0)
-    for field, value in (("occurred_at", fact.occurred_at), ("source_seq", fact.source_seq), ("causation", fact.causation)):
-        if value is not None and not 0 <= value <= MAX_INTEGER:
-            raise InvalidRequest(field, value, f"give a whole number from 0 to {MAX_INTEGER}")
+    payload, occurred_at, source, source_id, source_seq, causation, correlation = fact
+    if type(payload).__name__ not in PAYLOADS:
+        raise InvalidRequest("payload", type(payload).__name__, "give one of the events of clusters.domain.events")
+    _check_text("source", source, MAX_SOURCE)
+    _check_text("source_id", source_id, MAX_SOURCE_ID)
+    _check_text("subject", subject_of(payload), MAX_SUBJECT, least=0)
+    if correlation:
+        _check_text("correlation", correlation, MAX_SOURCE_ID)
+    _check_number("occurred_at", occurred_at)
+    if source_seq is not None:
+        _check_number("source_seq", source_seq)
+    if causation is not None:
+        _check_number("causation", causation)
+
+
+def _check_number(field: str, value: int) -> None:
+    if not 0 <= value <= MAX_INTEGER:
+        raise InvalidRequest(field, value, f"give a whole number from 0 to {MAX_INTEGER}")
 
 
 def _check_text(field: str, value: str, most: int, *, least: int = 1) -> None:
-    if not (least <= len(value) <= most and (value.isprintable() or not value)):
+    if not (least <= len(value) <= most and value.isprintable()):
         raise InvalidRequest(field, value[:most], f"give {least} to {most} printable characters")
 
 
@@ -93,23 +102,11 @@ def sequenced_sources(facts: Iterable[NewEvent]) -> dict[str, bool]:
 
 def number_facts(facts: Iterable[NewEvent], first: int, wall: Instant) -> list[Event]:
     """The facts as events from position `first` on."""
-    return [
-        Event(
-            seq,
-            type(fact.payload).__name__,
-            fact.payload.VERSION,
-            fact.occurred_at,
-            wall,
-            subject_at(fact.payload, seq),
-            fact.payload,
-            fact.source,
-            fact.source_id,
-            fact.source_seq,
-            fact.causation,
-            fact.correlation,
-        )
-        for seq, fact in enumerate(facts, first)
-    ]
+    events = []
+    for seq, (payload, occurred_at, source, source_id, source_seq, causation, correlation) in enumerate(facts, first):
+        kind, version, subject = type(payload).__name__, payload.VERSION, subject_at(payload, seq)
+        events.append(Event(seq, kind, version, occurred_at, wall, subject, payload, source, source_id, source_seq, causation, correlation))
+    return events
 
 
 def number_decision(request: Request, payloads: Iterable[Payload], first: int, now: Instant) -> list[NewEvent]:
@@ -123,7 +120,7 @@ def number_decision(request: Request, payloads: Iterable[Payload], first: int, n
 
 def subject_at(payload: Payload, seq: int) -> str:
     """What the event at a position is about: a submission is about the job that gets its id from there."""
-    return job_id(seq) if isinstance(payload, JobSubmitted) else subject_of(payload)
+    return job_id(seq) if type(payload) is JobSubmitted else subject_of(payload)
 
 
 def same_fact(event: Event | NewEvent, fact: NewEvent) -> bool:

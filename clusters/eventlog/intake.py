@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 
 from clusters.domain.errors import SourceConflict, SourceSequence
 from clusters.domain.events import Event, NewEvent
@@ -71,7 +72,7 @@ class Intake:
             self._add(writer, facts)
         self._sources.learn(writer.position.epoch, sources)
         first = writer.position.head + 1
-        return tuple(Receipt(seq, False) for seq in range(first, first + len(facts)))
+        return tuple(map(Receipt, range(first, first + len(facts)), repeat(False)))
 
     def _append_rest(self, cluster: str, facts: Sequence[NewEvent], guard: Guard | None) -> tuple[Receipt, ...]:
         with self._store.writing(cluster) as writer:
