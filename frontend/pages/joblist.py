@@ -88,10 +88,8 @@ def rows_context(cluster: str, query: JobQuery, now: Instant) -> dict[str, Any]:
 
 def filters_context(cluster: str, query: JobQuery) -> dict[str, Any]:
     """The filters with the number of jobs of each value, over all jobs."""
-    return {
-        "filters": [{"label": title, "options": list(_options(cluster, query, field))} for field, title in FIELDS.items()],
-        "query": query.encoded(page=query.page),
-    }
+    filters = [{"label": title, "options": list(_options(cluster, query, field))} for field, title in FIELDS.items()]
+    return {"filters": [offered for offered in filters if offered["options"]], "query": query.encoded(page=query.page)}
 
 
 def _options(cluster: str, query: JobQuery, field: str) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clusters.domain.books import Condition
@@ -54,7 +55,7 @@ def job_context(state: ClusterState, events: Sequence[Event]) -> dict[str, Any]:
         "steps": list(steps(job, now)),
         "waiting": _waiting(job.waiting, JobState(job.state)) if job.waiting else None,
         "slices": list(_slices(state, job)) if living else [],
-        "events": [tell(event) for event in reversed(events)],
+        "events": [replace(tell(event), job="") for event in reversed(events)],  # the page is about this job, so none links to it
     }
 
 

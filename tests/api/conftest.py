@@ -6,29 +6,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from clusters.domain.events import NewEvent
-from clusters.domain.inventory_events import NodeRegistered, RackRegistered
-from clusters.eventlog.store import append_facts, create_cluster
 from tests.api.calls import Api
-
-NAME = "lab"
-RACKS = 4
-NODES = 18
+from tests.support.lab import make_lab
 
 
 @pytest.fixture
 def cluster(db: None) -> str:
-    """Racks r1 to r4, 18 nodes of 4 GPUs each, a domain each, two racks a block."""
-    create_cluster(NAME, by="test")
-    payloads: list[RackRegistered | NodeRegistered] = []
-    for rack in range(1, RACKS + 1):
-        payloads.append(RackRegistered(rack=f"r{rack}", block=f"b{(rack + 1) // 2}", switch_trays=9))
-        payloads += [
-            NodeRegistered(node=f"r{rack}-n{node:02d}", rack=f"r{rack}", domain=f"r{rack}", gpus=4, product="GB200")
-            for node in range(1, NODES + 1)
-        ]
-    append_facts(NAME, [NewEvent(payload, 0, "test", str(number)) for number, payload in enumerate(payloads)])
-    return NAME
+    """Four racks, all healthy and empty."""
+    return make_lab()
 
 
 @pytest.fixture

@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from clusters.domain.events import NewEvent, Payload
-from clusters.domain.job_events import JobFinished, WorkStarted, WorkStopped
-from clusters.eventlog.projections import project
-from clusters.eventlog.store import append_facts
 from scheduling.services import run_pass
-from tests.api.calls import Answer, Api, job
+from tests.api.calls import Api, job
+from tests.support.lab import finish, project_all
 
 pytestmark = pytest.mark.django_db
 
@@ -23,18 +20,6 @@ def submit(api: Api, **fields: Any) -> str:
     made = api.post(JOBS, job(**fields))
     assert made.status == 201, made.body
     return str(made.body["id"])
-
-
-def finish(cluster: str, found: Answer) -> None:
-    """The connector's reports of a placed job's life."""
-    name, generation = found.body["id"], found.body["generation"]
-    nodes = tuple(node for part in found.body["slices"] for node in part["nodes"])
-    facts: tuple[Payload, ...] = (
-        WorkStarted(job=name, generation=generation, nodes=nodes),
-        JobFinished(job=name, generation=generation),
-        WorkStopped(job=name, generation=generation, nodes=nodes),
-    )
-    append_facts(cluster, [NewEvent(fact, 10**15 + place, "fleet", f"{name}/{place}") for place, fact in enumerate(facts)])
 
 
 def test_a_job_is_submitted_placed_and_described(user: Api, cluster: str) -> None:
@@ -154,24 +139,21 @@ def test_lists_know_jobs_at_once_and_for_ever(user: Api, cluster: str) -> None:
     assert [item["id"] for item in user.get(JOBS).body["items"]] == [first]  # before any projection ran
     run_pass(cluster)
     second = submit(user, name="second", nodes=1, kind="batch", team="blue")
-    while project(cluster):
-        pass
+    project_all()
     third = submit(user, name="third", nodes=None, gpus=1)
-    finish(cluster, user.get(f"{JOBS}{first}/"))
+    finish(first)
     items = user.get(JOBS).body["items"]
     assert [(item["id"], item["state"]) for item in items] == [(third, "submitted"), (second, "submitted"), (first, "finished")]
-    while project(cluster):
-        pass
+    project_all()
     done = user.get(f"{JOBS}?state=finished").body["items"]
-    assert [(item["id"], item["name"], item["ended_at_us"]) for item in done] == [(first, "first", 10**15 + 1)]
+    assert [(item["id"], item["name"], item["ended_at_us"]) for item in done] == [(first, "first", 10**15)]
     assert [item["id"] for item in user.get(f"{JOBS}?team=blue&kind=batch").body["items"]] == [second]
     assert user.get(f"{JOBS}{first}/").body["state"] == "finished"
 
 
 def test_lists_go_on_from_a_job(user: Api, cluster: str) -> None:
     names = [submit(user, nodes=1) for _ in range(5)]
-    while project(cluster):
-        pass
+    project_all()
     seen: list[str] = []
     path: str | None = f"{JOBS}?limit=2"
     while path:
