@@ -7,6 +7,7 @@ ClusterError
 ├── InvalidRequest      a value is wrong; names the field, the value, what would be right
 ├── SourceConflict      the same (source, source_id) was stored with other content
 ├── SourceSequence      a source that is sequenced sent a fact without source_seq, or the other way round
+├── BadInventory        an inventory file cannot be imported (clusters.inventory.model)
 ├── FencedOut           the writer lost its lease to a newer holder
 ├── UnknownEvent        an event kind or a newer version than this program knows
 └── BrokenInvariant     an event contradicts the state it is folded into: the log or the program is wrong

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusters.inventory.documents import read_documents
@@ -33,6 +33,7 @@ def refusal(content: bytes) -> str:
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,6}", fullmatch=True), JSON_VALUES, min_size=1, max_size=5))
+@settings(max_examples=50)
 def test_a_value_reads_the_same_from_json_and_yaml(value: dict[str, object]) -> None:
     assert read_documents(json.dumps(value).encode()) == [value]
     assert read_documents(yaml.safe_dump(value, allow_unicode=True).encode()) == [value]

@@ -248,6 +248,7 @@ def test_a_whole_rack_that_lost_all_its_labels_is_no_heap_of_single_servers() ->
     bare = [node(f"n{n}") for n in range(3)]
     cluster.take_nodes(bare)
     assert {found.domain for found in cluster.state.nodes.values()} == {None}
+    assert [rack.switch_trays for rack in cluster.state.racks.values()] == [9]
     assert cluster.take_nodes(bare) == []
 
 
@@ -280,3 +281,46 @@ def test_a_rack_keeps_its_block_while_any_node_names_it() -> None:
     assert cluster.state.racks[uuid(1)].block == "b1"
     cluster.take_nodes(trays(3, 1, {BLOCK: "b2"}))
     assert cluster.state.racks[uuid(1)].block == "b2"
+
+
+def test_racks_that_share_a_fabric_keep_their_nodes_when_labels_get_lost() -> None:
+    labelled = [tray(f"n{n:02d}", 1, {RACK: f"r{n // 9}"}) for n in range(18)]
+    lost = [*labelled[:9], *(tray(f"n{n:02d}", 1) for n in range(9, 17))]  # the second rack has fewer nodes left
+    racks = rack_of(labelled, lost)
+    assert [racks[f"n{n:02d}"] for n in range(18)] == ["r0"] * 9 + ["r1"] * 9
+
+
+def test_a_new_node_finds_the_rack_of_its_fabric_though_all_others_are_away() -> None:
+    racks = rack_of([*trays(2, 1, {ULTRA: "us-1"}), tray("b01", 2)], [tray("a09", 1), tray("b01", 2)])
+    assert racks["a09"] == "us-1"
+
+
+def test_a_rack_that_only_one_old_node_is_left_of_settles_in_one_import() -> None:
+    """The labels of the new nodes name another rack than the fabric's only known node has: rack_of asserts that nothing moves later."""
+    racks = rack_of([node("n5", {ULTRA: "x"})], [tray("n5", 1), tray("n6", 1), tray("n7", 1, {ULTRA: "b1"})])
+    assert set(racks.values()) == {"b1"}
+
+
+def test_a_node_of_a_real_rack_is_not_drawn_with_its_block_once_it_lost_the_label() -> None:
+    assert rack_of([hgx("h1", {RACK: "r1", BLOCK: "b1"})], [hgx("h1", {BLOCK: "b1"})]) == {"h1": "r1"}
+
+
+def test_an_all_zero_fabric_is_believed_even_of_a_node_that_is_out_of_reach() -> None:
+    cluster = Cluster()
+    cluster.take_nodes(trays(2, 1, {ULTRA: "us-1"}))
+    zero = tray("a01", 1, {ULTRA: "us-1", CLIQUE: "00000000-0000-0000-0000-000000000000.0"}, ready="Unknown")
+    cluster.take_nodes([*trays(1, 1, {ULTRA: "us-1"}), zero])
+    assert cluster.state.nodes["a01"].domain is None
+
+
+def test_a_clique_that_makes_no_sense_is_a_data_error_whatever_the_product() -> None:
+    (found,) = read_nodes([hgx("h1", {CLIQUE: "pending"})]).nodes
+    assert (found.domain, bool(found.problem)) == (None, True)
+
+
+def test_a_server_that_a_wrong_label_put_among_trays_is_well_again_once_the_label_is() -> None:
+    cluster = Cluster()
+    cluster.take_nodes([tray("n1", 1, {RACK: "r1"}), hgx("h1", {RACK: "r1"})])
+    assert cluster.state.nodes["h1"].domain is None
+    cluster.take_nodes([tray("n1", 1, {RACK: "r1"}), hgx("h1", {RACK: "r2"})])
+    assert (cluster.state.nodes["h1"].domain, cluster.state.nodes["h1"].problem) == ("h1", "")

@@ -81,7 +81,7 @@ def spoiled(draw: st.DrawFn) -> bytes:
 
 
 @given(spoiled(), OPTIONS)
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_spoiled_nodes_are_an_inventory_or_named_problems(content: bytes, options: Options) -> None:
     inventory = read(content, Known(), options)
     assert inventory.refused != bool(inventory.nodes)
@@ -97,14 +97,14 @@ def test_spoiled_nodes_are_an_inventory_or_named_problems(content: bytes, option
         {"racks": st.lists(st.fixed_dictionaries({"name": JUNK, "nodes": JUNK, "gpus": JUNK}), max_size=3), "states": JUNK}
     )
 )
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_document_is_an_inventory_or_named_problems(document: object) -> None:
     inventory = read(json.dumps(document))
     assert inventory.refused != bool(inventory.nodes)
 
 
 @given(st.lists(nodes(), min_size=1, max_size=4), OPTIONS, st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_importing_the_same_again_in_any_order_appends_nothing(history: list[list[dict[str, Any]]], options: Options, random: Any) -> None:
     cluster = Cluster()
     for items in history:
@@ -124,7 +124,7 @@ def test_the_order_of_the_file_changes_nothing(first: list[dict[str, Any]], seco
 
 
 @given(st.lists(nodes(), min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_an_export_appends_nothing_and_makes_the_same_cluster_elsewhere(history: list[list[dict[str, Any]]]) -> None:
     cluster = Cluster()
     for items in history:
