@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -223,3 +223,18 @@ _BY_TYPE: dict[type[Payload], Callable[[ClusterReport, Event, Any], None]] = {
     NodeRemoved: _removed,
 }
 _HANDLERS = {cls.__name__: handler for cls, handler in _BY_TYPE.items()}
+
+
+def lines_of(summary: dict[str, Any]) -> Iterator[str]:
+    """A report's summary in lines for people."""
+    outcomes = ", ".join(f"{number} {outcome}" for outcome, number in summary["outcomes"].items())
+    yield f"{summary['jobs']} jobs in {summary['cluster_hours']} cluster hours: {outcomes}"
+    yield f"{summary['waited_over_60s']} jobs waited more than 60 s of cluster time; for instance"
+    for example in summary["examples"]:
+        size = f"{example['nodes']} nodes" if "nodes" in example else f"{example['gpus']} GPUs"
+        yield f"  {example['job']} {example['name']}, {size}: {example['wait_s']} s, {', '.join(example['blocked_by']) or 'not refused'}"
+    yield f"refused at least once: {summary['capacity_blocked']} capacity-blocked, {summary['topology_blocked']} topology-blocked"
+    yield f"{summary['failures']} failures: {summary['swaps']} swaps, {summary['moves']} slice moves, {summary['stalls']} stalls"
+    yield f"{summary['utilisation']:.1%} of all GPU-hours in use"
+    for name, waits in summary["wait_s"].items():
+        yield f"  wait of {waits['jobs']} jobs {name}: p50 {waits['p50']} s, p90 {waits['p90']} s, p99 {waits['p99']} s"

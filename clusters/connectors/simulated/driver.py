@@ -81,6 +81,7 @@ class Driver:
 
     def play(self, until: Instant) -> None:
         """Let everything up to `until` happen as fast as it can, and set the clock to that time."""
+        self.follow()
         while (due := self.fleet.due) is not None and due <= until:
             self._happen(due, hurry=True)
         self.set_clock(self.clock.speed, until)

@@ -15,8 +15,9 @@ from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log
 from scheduling.simulator.planning import TracePlan
 from scheduling.simulator.playing import trace_play
+from scheduling.simulator.report import lines_of
 from scheduling.simulator.traces import Trace, read_trace
-from scheduling.simulator.watching import Watch, lines_of
+from scheduling.simulator.watching import Watch
 
 #: How long to wait for a process that drives the fleet.
 PATIENCE_SECONDS = 10.0

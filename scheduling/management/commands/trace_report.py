@@ -9,8 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.errors import ClusterError
 from clusters.eventlog.store import default_log
-from scheduling.simulator.report import ClusterReport
-from scheduling.simulator.watching import lines_of
+from scheduling.simulator.report import ClusterReport, lines_of
 
 
 class Command(BaseCommand):
