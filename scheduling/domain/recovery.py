@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from operator import itemgetter
 
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
@@ -155,7 +156,7 @@ def _cause(state: ClusterState, name: str) -> str:
     node = state.nodes.get(name)
     if node is None:
         return f"{name} was removed"
-    reasons = {flag: mark.reason for (flag, _), mark in node.marks.items() if mark.on}
+    reasons = {flag: mark.reason for (flag, _), mark in sorted(node.marks.items(), key=itemgetter(0)) if mark.on}
     flag = next((flag for flag in CONDITION_OF if flag in reasons), None)
     if flag is None:
         return f"work on {name} stopped"

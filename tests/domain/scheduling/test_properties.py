@@ -15,13 +15,14 @@ from clusters.domain import health_events as health
 from clusters.domain import job_events as ev
 from clusters.domain.commands import CancelJob, HoldJob, NodeVerb, ReleaseJob, RunPass
 from clusters.domain.decision import Decision
-from clusters.domain.dump import dump_state
+from clusters.domain.dump import dump_state, load_state
 from clusters.domain.events import Payload
 from clusters.domain.inventory_events import NodeAbsent, NodeRemoved
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy, SparesScope
 from clusters.domain.slices import cluster_slice, is_small, slice_sizes, whole_nodes
 from clusters.domain.space import Space
+from scheduling.domain.decide import decide
 from scheduling.domain.passes import settle
 from scheduling.domain.queue import place_waiting
 from scheduling.domain.recovery import recover
@@ -169,6 +170,7 @@ class Story:
     def run_pass(self, _: int, __: int) -> None:
         """Decide step by step beside the fold, and compare the space decided on with the space folded."""
         before = dump_state(self.world.state)
+        assert decide(load_state(before), RunPass(), 0) == decide(self.world.state, RunPass(), 0)
         trial = Trial(self.world.state)
         events: Sequence[Payload] = [
             *(event for step in settle(self.world.state) for event in step),
