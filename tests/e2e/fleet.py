@@ -1,0 +1,106 @@
+"""The pages as a person uses them."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.server import CLUSTER
+
+FLEET = f"/clusters/{CLUSTER}/"
+API = f"/api/v1/clusters/{CLUSTER}/"
+
+#: Columns of the table beside the map.
+COLUMNS = ("Rack", "Block", "Nodes", "In use", "Spare", "Idle", "Stranded", "Out", "Not healthy", "Jobs")
+
+
+def mark(page: Page) -> Page:
+    """Leave a mark that a reload would wipe out."""
+    page.evaluate("window.here = true")
+    return page
+
+
+def unreloaded(page: Page) -> bool:
+    """Whether the mark is still there."""
+    return bool(page.evaluate("window.here === true"))
+
+
+def open_live(page: Page, path: str) -> Page:
+    """Open a page and wait until it follows its cluster."""
+    page.goto(path)
+    live(page)
+    return mark(page)
+
+
+def live(page: Page) -> None:
+    """Wait until the page says that it is live."""
+    expect(page.locator("[data-live-status]")).to_have_attribute("data-live-status", "live")
+
+
+def open_table(page: Page) -> Page:
+    """Open the fleet and show it as a table."""
+    open_live(page, FLEET)
+    page.locator("label", has=page.locator("input[name=map-view][value=table]")).click()
+    return page
+
+
+def rack_row(page: Page, rack: str) -> Locator:
+    """The row of a rack."""
+    return page.locator("[data-map-table] tbody tr", has=page.get_by_role("link", name=rack, exact=True))
+
+
+def expect_rack(page: Page, rack: str, **cells: str) -> None:
+    """Wait until the row of a rack shows these texts; columns are named in lower case with underscores."""
+    for name, text in cells.items():
+        column = COLUMNS.index(name.replace("_", " ").capitalize())
+        cell = rack_row(page, rack).locator("th, td").nth(column)
+        expect(cell).to_have_text(text)
+
+
+def shown(page: Page) -> dict[str, list[str]]:
+    """What the table shows, by rack."""
+    rows = page.locator("[data-map-table] tbody tr").all()
+    texts = [row.locator("th, td").all_inner_texts() for row in rows]
+    return {cells[0]: cells[1:] for cells in texts}
+
+
+def snapshot(page: Page) -> dict[str, Any]:
+    """The server's state, by the page's session."""
+    body: dict[str, Any] = page.request.get(f"{API}snapshot/").json()
+    return body
+
+
+def table_of(body: dict[str, Any]) -> dict[str, list[str]]:
+    """What the table should show of a snapshot."""
+    use, condition = base64.b64decode(body["use"]), base64.b64decode(body["condition"])
+    external, stopping, allocated, lent, shared, _, out, spare, stranded, idle = range(10)
+    table = {}
+    for rack in body["racks"]:
+        own = slice(rack["first"], rack["first"] + rack["count"])
+        uses = use[own]
+        jobs = sorted({body["jobs"][job] for job in body["node_job"][own] if job >= 0})
+        busy = sum(uses.count(code) for code in (external, stopping, allocated, lent, shared))
+        unhealthy = rack["count"] - condition[own].count(8)
+        numbers = [rack["count"], busy, *(uses.count(code) for code in (spare, idle, stranded, out)), unhealthy]
+        table[rack["name"]] = [body["blocks"][rack["block"]], *map(str, numbers), ", ".join(jobs)]
+    return table
+
+
+def say(page: Page, path: str, reason: str = "") -> None:
+    """Do something over the API with the page's session, as its own buttons do."""
+    token = page.locator("body").get_attribute("data-csrf") or ""
+    answer = page.request.post(f"{API}{path}", data={"reason": reason} if reason else {}, headers={"X-CSRFToken": token})
+    assert answer.ok, answer.text()
+
+
+def press(page: Page, button: str, reason: str = "") -> None:
+    """Press a button that asks first, and say yes."""
+    page.locator(button).click()
+    dialog = page.locator("#confirm")
+    expect(dialog).to_be_visible()
+    if reason:
+        dialog.get_by_label("Reason").fill(reason)
+    dialog.locator("[data-confirm-yes]").click()
+    expect(dialog).not_to_be_visible()
