@@ -91,8 +91,8 @@ class Usable:
         return self.total.at_least(confidence)
 
     def slices_with(self, confidence: float) -> int:
-        """Slices that may be promised with this confidence; of several sizes, counted in the smallest."""
-        return self.nodes_with(confidence) // min(self.sizes)
+        """Slices that may be promised with this confidence; of several sizes, as few as could make up the nodes."""
+        return -(-self.nodes_with(confidence) // max(self.sizes))
 
 
 def usable(fleet: Fleet, sizes: Sizes, outages: Outages) -> Usable:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from scheduling.domain.capacity.history import DomainTimes, Observed
 from scheduling.domain.capacity.model import Sizes, fill
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
     """Microseconds times what is counted, over one domain or several."""
 
@@ -23,14 +23,10 @@ class Sums:
     full: float = 0.0  # nodes that slices could use if all were available
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(*(mine + its for mine, its in zip(self._row, other._row, strict=True)))
+        return Sums(**{name: getattr(self, name) + getattr(other, name) for name in _FIELDS})
 
     def __sub__(self, other: Sums) -> Sums:
-        return Sums(*(mine - its for mine, its in zip(self._row, other._row, strict=True)))
-
-    @property
-    def _row(self) -> tuple[float, ...]:
-        return self.domains, self.nodes, self.away, self.pairs, self.pairs_away, self.whole, self.usable, self.full
+        return Sums(**{name: getattr(self, name) - getattr(other, name) for name in _FIELDS})
 
     @property
     def share(self) -> float:
@@ -49,6 +45,9 @@ class Sums:
             return 0.0
         share = self.share
         return (self.pairs_away / self.pairs - share * share) / (share * (1 - share))
+
+
+_FIELDS = tuple(field.name for field in fields(Sums))
 
 
 def domain_sums(observed: Observed, sizes: Sizes = (), *, whole: bool = True) -> list[Sums]:

@@ -202,8 +202,8 @@ def _measured(report: Report) -> Iterator[str]:
     yield f"  unavailability {_value(found['unavailability'], '{:.2%}')}"
     yield f"  correlation {_value(found['rho'], '{:.3f}')}; whole racks {found['whole_rack_share']:.0%} of it"
     yield f"  {found['interruptions']['count']:,} failures; days a rack: {_value(found['interruptions']['rack_days'], '{:,.1f}')}"
-    yield "  usable: " + ", ".join(f"{size}: {_value(nodes, '{:,.1f}')}" for size, nodes in found["usable"].items())
-    yield "  usable now: " + ", ".join(f"{size}: {nodes:,}" for size, nodes in found["usable_now"].items())
+    for size, nodes in found["usable"].items():
+        yield f"  slices of {size} could use {_value(nodes, '{:,.1f}')}; now {found['usable_now'][size]:,}"
     yield from (f"  caution: {caution}" for caution in found["cautions"])
 
 

@@ -46,7 +46,9 @@ def test_many_times_is_one_after_the_other(counts: dict[int, int], times: int) -
     chained = one
     for _ in range(times - 1):
         chained = chained.plus(one)
-    assert probabilities(one.times(times)) == pytest.approx(probabilities(chained), abs=1e-15)
+    found, wanted = probabilities(one.times(times)), probabilities(chained)
+    for value in found.keys() | wanted.keys():  # light tails are cut at one place or the other
+        assert found.get(value, 0.0) == pytest.approx(wanted.get(value, 0.0), abs=1e-14)
 
 
 @PROPERTY

@@ -159,6 +159,6 @@ def test_a_cluster_without_time_or_nodes_says_what_to_do(transactional_db: None)
     with pytest.raises(CommandError, match="nowhere"):
         run("--cluster", "nowhere")
     tell("empty", 1, NodeRegistered(node="n1", rack="r1", domain="r1", gpus=4))
-    with pytest.raises(CommandError, match="the log of cluster 'empty' covers no time yet; give --unavailability, such as 0.02"):
+    with pytest.raises(CommandError, match=r"the log of cluster 'empty' covers no time yet; give --unavailability, such as 0.02"):
         run("--cluster", "empty")
     assert report("--cluster", "empty", "--unavailability", "0.02", "--slices", "1")["usable"] == {"1": 1.0}
