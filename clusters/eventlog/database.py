@@ -22,7 +22,7 @@ from clusters.domain.ids import Instant
 from clusters.eventlog import sql
 from clusters.eventlog.claims import Change, Claimed, Gpu
 from clusters.eventlog.codec import audit_rows, decode_record, decode_rows, digest_of, encode_payload, encode_record
-from clusters.eventlog.inserts import insert_events
+from clusters.eventlog.inserts import append_rows
 from clusters.eventlog.log import StoredLog, wall_now
 from clusters.eventlog.storage import Audited, Position, Repeated, StoredSnapshot
 
@@ -39,9 +39,8 @@ class _DatabaseWriter:
         self._id = cluster_id
 
     def add(self, events: Sequence[Event]) -> None:
-        if not insert_events(self._cursor, [_row(self._id, event) for event in events]):
+        if not append_rows(self._cursor, self._id, events[-1].seq, [row_of(self._id, event) for event in events]):
             raise Repeated
-        self._cursor.execute(sql.MOVE_HEAD, (events[-1].seq, self._id))
 
     def add_decision(self, first_seq: int, count: int, record: DecisionRecord) -> None:
         self._cursor.execute(sql.ADD_DECISION, (self._id, first_seq, count, encode_record(record)))
@@ -72,7 +71,8 @@ class _DatabaseWriter:
             self._cursor.execute(sql.ADD_SOURCE, (self._id, name, sequenced))
 
 
-def _row(cluster_id: int, event: Event) -> tuple[Any, ...]:
+def row_of(cluster_id: int, event: Event) -> tuple[Any, ...]:
+    """The columns of an event's row."""
     payload = encode_payload(event.payload)
     return (cluster_id, *event[:6], payload.decode(), *event[7:], digest_of(event, payload))
 

@@ -22,8 +22,6 @@ READ_WITH_DIGEST = f"SELECT {_ENVELOPE}, digest FROM clusters_logevent WHERE clu
 READ_ABOUT = f"SELECT {_ENVELOPE} FROM clusters_logevent WHERE cluster_id = %s AND subject = %s AND {_PAGE}"
 FIND = f"SELECT {_ENVELOPE} FROM clusters_logevent WHERE cluster_id = %s AND source = %s AND source_id IN ({{}})"
 
-ADD_EVENTS = f"INSERT INTO clusters_logevent ({EVENT_COLUMNS}) VALUES {{}} ON CONFLICT DO NOTHING"
-
 SOURCES = "SELECT name, sequenced FROM clusters_logsource WHERE cluster_id = %s AND name IN ({})"
 ADD_SOURCE = "INSERT INTO clusters_logsource (cluster_id, name, sequenced) VALUES (%s, %s, %s)"
 

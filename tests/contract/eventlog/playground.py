@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import psycopg
 from django.db import connections
@@ -103,17 +103,16 @@ class Playground:
 
 
 @contextmanager
-def playground(directory: Path) -> Iterator[Playground]:
-    """A migrated database that is gone afterwards."""
-    with _database(directory) as url:
-        ground = Playground(url, directory)
+def playground(directory: Path, url: str | None = None) -> Iterator[Playground]:
+    """A migrated database that is gone afterwards: on the server of this run, or of the URL."""
+    with _database(directory, urlsplit(url or os.environ.get(DATABASE_URL, ""))) as own_url:
+        ground = Playground(own_url, directory)
         ground.manage("migrate", "--verbosity", "0")
         yield ground
 
 
 @contextmanager
-def _database(directory: Path) -> Iterator[str]:
-    configured = urlsplit(os.environ.get(DATABASE_URL, ""))
+def _database(directory: Path, configured: SplitResult) -> Iterator[str]:
     if configured.scheme not in {"postgres", "postgresql"}:
         yield f"sqlite:///{directory / 'playground.sqlite3'}"
         return
