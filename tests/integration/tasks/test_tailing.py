@@ -1,0 +1,102 @@
+"""What the tail of the logs sends for."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from clusters.domain.events import NewEvent, Payload
+from clusters.domain.health_events import RepairFinished, RepairStarted
+from clusters.domain.inventory_events import NodeRegistered, RackRegistered
+from clusters.domain.jobs import JobState
+from clusters.eventlog.maintenance import remove_cluster
+from clusters.eventlog.models import JobRecord
+from clusters.eventlog.store import append_facts, create_cluster, default_log
+from scheduling import services
+from tasks import housekeeping, passes, tailing
+from tasks.tailing import Tail
+from tests.support.world import ask
+
+pytestmark = pytest.mark.django_db
+
+NAME = "tailed"
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was sent, in order: "pass NAME" and "keep NAME"."""
+    sent: list[str] = []
+    monkeypatch.setattr(passes.waker, "_send", lambda cluster: sent.append(f"pass {cluster}"))
+    monkeypatch.setattr(housekeeping.keep, "delay", lambda cluster: sent.append(f"keep {cluster}"))
+    monkeypatch.setattr(tailing, "KEEP_SECONDS", 0.0)
+    for cluster in (NAME, "other"):
+        passes.waker.begun(cluster)
+    return sent
+
+
+@pytest.fixture
+def cluster() -> str:
+    create_cluster(NAME)
+    tell(RackRegistered(rack="r1", block="b1"), *(NodeRegistered(node=f"n{n}", rack="r1", domain="r1", gpus=4) for n in range(18)))
+    return NAME
+
+
+def tell(*payloads: Payload) -> None:
+    head = default_log().head(NAME)
+    append_facts(NAME, [NewEvent(payload, 0, "fleet", f"{head}/{number}") for number, payload in enumerate(payloads)])
+
+
+def test_a_log_seen_for_the_first_time_has_its_pass_woken_and_then_only_when_something_matters(cluster: str, sent: list[str]) -> None:
+    tail = Tail(threading.Event())
+    tail.look()
+    assert sent == [f"pass {NAME}", f"keep {NAME}"]
+    tail.look()
+    assert len(sent) == 2
+    passes.waker.begun(NAME)
+    tell(RepairStarted(node="n1"))
+    tail.look()
+    assert sent[2:] == [f"keep {NAME}"]
+    tell(RepairStarted(node="n2"), RepairFinished(node="n1"))
+    tail.look()
+    assert sent[3:] == [f"pass {NAME}", f"keep {NAME}"]
+
+
+def test_a_cluster_that_is_removed_and_made_again_starts_anew(cluster: str, sent: list[str]) -> None:
+    tail = Tail(threading.Event())
+    tail.look()
+    remove_cluster(NAME, by="test", reason="test")
+    tail.look()
+    passes.waker.begun(NAME)
+    sent.clear()
+    create_cluster(NAME)
+    tail.look()
+    assert sent == [f"pass {NAME}", f"keep {NAME}"]
+
+
+def test_the_pass_places_what_waits_and_a_removed_cluster_is_no_error(cluster: str) -> None:
+    services.job_submit(cluster=cluster, request=ask(16), by="ada")
+    passes.run_pass(cluster)
+    with default_log().live(cluster).reading() as state:
+        assert [job.state for job in state.jobs.values()] == [JobState.PLACED]
+    passes.run_pass("nowhere")
+    housekeeping.keep("nowhere")
+
+
+def test_the_sweep_wakes_every_cluster(cluster: str, sent: list[str]) -> None:
+    create_cluster("other")
+    passes.sweep()
+    assert sent == ["pass other", "keep other", f"pass {NAME}", f"keep {NAME}"]
+
+
+def test_housekeeping_goes_on_in_small_steps_until_everything_is_projected(cluster: str, sent: list[str]) -> None:
+    for number in range(400):
+        services.job_submit(cluster=cluster, request=ask(1, name=f"job {number}"), by="ada")
+    passes.run_pass(cluster)
+    steps = 0
+    while steps == 0 or sent:
+        sent.clear()
+        housekeeping.keep(cluster)
+        steps += 1
+    assert steps > 1
+    assert JobRecord.objects.count() == 400

@@ -1,0 +1,71 @@
+"""Which events wake the pass, and how often it is sent for."""
+
+from __future__ import annotations
+
+import pytest
+
+from clusters.connectors.simulated.options import FleetOptions
+from clusters.domain.commands import CancelJob, SubmitJob
+from clusters.domain.events import PAYLOADS
+from clusters.domain.evolve import evolve
+from clusters.domain.state import ClusterState
+from tasks import waking
+from tasks.waking import QUIET, Waker, is_settled
+from tests.domain.fleet.stage import NAME, Stage, ask
+
+
+def test_quiet_events_are_events() -> None:
+    assert set(PAYLOADS) > QUIET
+
+
+def test_no_quiet_event_gives_a_pass_that_had_nothing_to_do_something_to_do() -> None:
+    """Lived through: a small cluster with failures, where every event is looked at one by one."""
+    stage = Stage(2, FleetOptions(seed=5, failures_per_node_day=2.0, repair_model=1, repair_mean_h=5))
+    for number, nodes in enumerate((16, 16, 4, 16, 20, 2)):
+        stage.do(SubmitJob(request=ask(nodes, run_s=9000 * (1 + number)), by="ada"), f"submit/{number}")
+    stage.play(stage.driver.fleet.told_at + 2 * 3_600_000_000)
+    with stage.log.live(NAME).reading() as state:
+        stage.do(CancelJob(job=min(state.jobs), by="ada"), "cancel")
+    stage.play(stage.driver.fleet.told_at + 40 * 3_600_000_000)
+    state, seen = ClusterState(), set()
+    for event in stage.events:
+        settled = state.seq > 0 and is_settled(state)
+        evolve(state, event)
+        if settled and event.kind in QUIET:
+            seen.add(event.kind)
+            assert is_settled(state), event
+    assert seen >= {"WorkStarted", "RepairStarted"}  # the other quiet ones that it meets are what passes themselves decide
+    assert is_settled(state)
+
+
+@pytest.fixture
+def sent() -> list[str]:
+    return []
+
+
+def test_one_wake_up_is_on_its_way_until_it_has_begun(sent: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waking, "AGAIN", 1000.0)
+    waker = Waker(sent.append)
+    for _ in range(5):
+        waker.wake("a")
+    waker.wake("b")
+    assert sent == ["a", "b"]
+    waker.begun("a")
+    waker.flush()
+    assert sent == ["a", "b", "a"]  # what was asked for while the first was on its way
+
+
+def test_what_begins_before_it_is_asked_for_again_needs_no_other(sent: list[str]) -> None:
+    waker = Waker(sent.append)
+    waker.wake("a")
+    waker.begun("a")
+    waker.flush()
+    assert sent == ["a"]
+
+
+def test_a_wake_up_that_another_process_took_is_not_waited_for_forever(sent: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waking, "AGAIN", 0.0)
+    waker = Waker(sent.append)
+    waker.wake("a")
+    waker.wake("a")
+    assert sent == ["a", "a"]
