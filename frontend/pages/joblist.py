@@ -10,13 +10,15 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from clusters.domain.ids import Instant
-from clusters.domain.jobs import JobKind, JobState
+from clusters.domain.jobs import MAX_NAME, JobKind, JobState
 from frontend.pages.palette import JOB_STATES
 from frontend.selectors.jobs import JobFilter, JobItem, job_choices, list_items
 
 PAGE_SIZE = 50
 #: Teams offered as filters, those with most jobs first.
 MOST_TEAMS = 12
+#: Values of one filter that are looked at.
+MOST_VALUES = 50
 #: Pages reach so far; older jobs are found by filters.
 MOST_PAGES = 10_000
 
@@ -64,12 +66,17 @@ def read_query(query: QueryDict) -> JobQuery:
     """The query of an address."""
     known: dict[str, set[str]] = {"state": {state.value for state in JobState}, "kind": {kind.value for kind in JobKind}}
     chosen = {
-        field: tuple(dict.fromkeys(value for value in query.getlist(field) if value and value in known.get(field, {value})))
+        field: tuple(dict.fromkeys(value for value in query.getlist(field)[:MOST_VALUES] if _is_value(value, known.get(field))))
         for field in FIELDS
     }
     page = query.get("page", "")
     number = int(page) if page.isascii() and page.isdigit() and len(page) < 9 else 1
     return JobQuery(chosen=chosen, page=min(max(number, 1), MOST_PAGES))
+
+
+def _is_value(value: str, known: set[str] | None) -> bool:
+    """Whether a job could have this value."""
+    return value in known if known is not None else 0 < len(value) <= MAX_NAME and value.isprintable()
 
 
 def rows_context(cluster: str, query: JobQuery, now: Instant) -> dict[str, Any]:

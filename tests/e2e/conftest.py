@@ -18,7 +18,7 @@ QUIETLY = (
 )  # fmt: skip
 
 #: Longest wait for a page to show something, in milliseconds: the machine may be busy.
-PATIENCE = 15_000
+PATIENCE = 30_000
 
 #: What a page must not do is kept where the test can see it, and so is a mark that a reload would wipe out.
 WATCH = """
