@@ -5,11 +5,12 @@ A refusal is returned, not raised. With a request id, the same call repeated get
 
 from __future__ import annotations
 
-from clusters.domain.commands import CancelJob, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, RunPass, SubmitJob
+from clusters.domain.commands import CancelJob, ChangePolicy, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, RunPass, SubmitJob
 from clusters.domain.decision import Refusal
 from clusters.domain.events import MAX_SOURCE
 from clusters.domain.ids import job_id
 from clusters.domain.jobs import JobRequest
+from clusters.domain.policy import Policy
 from clusters.eventlog.port import Committed
 from clusters.eventlog.request import Request
 from clusters.eventlog.store import commit
@@ -43,6 +44,11 @@ def job_release(*, cluster: str, job: str, by: str, reason: str = "", request_id
 def node_mark(*, cluster: str, node: str, verb: NodeVerb, by: str, reason: str = "", request_id: str | None = None) -> Refusal | None:
     """Say something of a node: failed, repaired, draining and so on."""
     return _refusal(_command(cluster, MarkNode(node=node, verb=verb, by=by, reason=reason), by, request_id))
+
+
+def policy_change(*, cluster: str, policy: Policy, expected: int, by: str, reason: str, request_id: str | None = None) -> Refusal | None:
+    """Put a policy in force in place of version `expected`; the next version is one more."""
+    return _refusal(_command(cluster, ChangePolicy(policy=policy, expected=expected, by=by, reason=reason), by, request_id))
 
 
 def run_pass(cluster: str) -> int:

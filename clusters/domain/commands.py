@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from clusters.domain.jobs import JobRequest
+from clusters.domain.policy import Policy
 
 
 class NodeVerb(StrEnum):
@@ -64,8 +65,18 @@ class MarkNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePolicy:
+    """Put another policy in force, in place of the version that its author has seen."""
+
+    policy: Policy
+    expected: int
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunPass:
     """Settle what stopped, recover what failed, place what waits."""
 
 
-Command = SubmitJob | CancelJob | HoldJob | ReleaseJob | MarkNode | RunPass
+Command = SubmitJob | CancelJob | HoldJob | ReleaseJob | MarkNode | ChangePolicy | RunPass

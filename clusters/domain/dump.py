@@ -13,7 +13,7 @@ from clusters.domain.clock import Clock
 from clusters.domain.health import Flag, Mark, Marks
 from clusters.domain.job_events import AfterStop
 from clusters.domain.jobs import JobKind, JobRequest, JobState, Recovery
-from clusters.domain.policy import DefragMode, Policy, SparesScope
+from clusters.domain.policy import DefragMode, Policy, QueueOrder, SparesScope
 from clusters.domain.state import ClusterState, Job, Node, Rack, Slice
 
 Plain = dict[str, Any]
@@ -69,6 +69,7 @@ def load_state(plain: Plain) -> ClusterState:
         **{
             **policy,
             "spares_scope": SparesScope(policy["spares_scope"]),
+            "queue_order": QueueOrder(policy["queue_order"]),
             "defrag_mode": DefragMode(policy["defrag_mode"]),
         }
     )

@@ -19,7 +19,7 @@ from clusters.domain.policy import Policy
 class PolicyActivated:
     """A policy is in force from here on; running jobs keep their slices."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
     version: int
     policy: Policy
     reason: str

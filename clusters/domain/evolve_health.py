@@ -61,7 +61,7 @@ def _mark(state: ClusterState, event: Event, payload: _Marking) -> None:
 def _failed(state: ClusterState, node: Node, payload: ev.NodeFailed, *, new: bool) -> None:
     node.failures += new
     space = state.built_space
-    if node.failures > 1 and space is not None:
+    if node.failures >= state.policy.offender_failures and space is not None:
         space.set_offender(space.topology.index[node.name])
     if payload.fencing:  # its work is known to be dead, so it leaves its jobs now
         fence_node(state, node)

@@ -1,11 +1,20 @@
-"""The policy of a cluster: one versioned, validated value, changed only by PolicyActivated."""
+"""The policy of a cluster: one versioned, validated value, changed only by PolicyActivated.
+
+Each setting is described once, in `SETTINGS`; page, API, guide and validation read it there. Its default is the one of the field of
+`Policy`. A setting that nothing reads yet says so, rather than pretend.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from clusters.domain.errors import InvalidRequest
+
+#: NVLink domains of 576 GPUs are announced; a wider bound costs nothing.
+MAX_SLICE = 1024
+
+DAY_S = 86_400
 
 
 class SparesScope(StrEnum):
@@ -13,6 +22,13 @@ class SparesScope(StrEnum):
 
     WITH_JOBS = "with_jobs"  # those in which a multi-node job runs
     ALL = "all"
+
+
+class QueueOrder(StrEnum):
+    """In which order jobs of one priority are tried."""
+
+    AGE = "age"  # the oldest first
+    SIZE = "size"  # the smallest first, then the oldest
 
 
 class DefragMode(StrEnum):
@@ -23,27 +39,253 @@ class DefragMode(StrEnum):
     AUTO = "auto"
 
 
+#: What a setting may hold; None = left to the program, where the setting allows it.
+Value = int | bool | str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What there is to know of one setting: a number with its range, a word of a few, or a switch."""
+
+    name: str  # the field of Policy
+    label: str
+    group: str
+    meaning: str
+    unit: str = ""
+    low: int = 0
+    high: int = 0
+    choices: type[StrEnum] | None = None
+    switch: bool = False
+    auto: str = ""  # what None means, for a number that may be left to the program
+    used: bool = True  # whether this version reads it
+
+    @property
+    def number(self) -> bool:
+        """Whether it is a whole number."""
+        return not self.switch and self.choices is None
+
+    @property
+    def default(self) -> Value:
+        """The value of a new cluster."""
+        return _DEFAULTS[self.name]
+
+    @property
+    def expected(self) -> str:
+        """What would be right."""
+        if self.choices is not None:
+            return f"give one of: {', '.join(self.choices)}"
+        if self.switch:
+            return "give true or false"
+        return f"give a whole number from {self.low} to {self.high}{', or null for auto' if self.auto else ''}"
+
+    @property
+    def told(self) -> str:
+        """The meaning, and whether it has an effect now."""
+        return self.meaning if self.used else f"{self.meaning} {NOT_USED}"
+
+    def holds(self, value: object) -> bool:
+        """Whether the value is one that the setting may have."""
+        if self.choices is not None:
+            return isinstance(value, self.choices)
+        if self.switch:
+            return isinstance(value, bool)
+        if value is None:
+            return bool(self.auto)
+        return type(value) is int and self.low <= value <= self.high
+
+
+NOT_USED = "Not used yet by this version: it is kept, and changes nothing."
+
+_SLICES, _SPARES, _QUEUE, _FAILURES, _DEFRAG = "Slices", "Spares", "Queue", "Failures", "Defragmentation"
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        name="slice_size",
+        label="Slice size",
+        group=_SLICES,
+        unit="nodes",
+        low=1,
+        high=MAX_SLICE,
+        auto="one in nine of a domain stays as a spare: 16 of 18",
+        meaning="The most nodes that a slice may have. New placements are cut by it; running jobs keep their slices.",
+    ),
+    Setting(
+        name="target_spares",
+        label="Target spares",
+        group=_SPARES,
+        unit="nodes",
+        high=MAX_SLICE,
+        meaning="Healthy free nodes that a domain should keep. It orders choices: a job starts without its spares rather than wait.",
+    ),
+    Setting(
+        name="min_spares",
+        label="Minimum spares",
+        group=_SPARES,
+        unit="nodes",
+        high=MAX_SLICE,
+        meaning="Healthy free nodes that each domain of a job on several nodes must keep: below that it waits. At most the target.",
+    ),
+    Setting(
+        name="spares_scope",
+        label="Domains that owe spares",
+        group=_SPARES,
+        choices=SparesScope,
+        meaning="Those in which a job on several nodes runs (with_jobs), or all.",
+    ),
+    Setting(
+        name="lending",
+        label="Lend spares",
+        group=_SPARES,
+        switch=True,
+        used=False,
+        meaning="Whether restartable work below a slice may run on owed spares until a swap needs them.",
+    ),
+    Setting(
+        name="queue_order",
+        label="Queue order",
+        group=_QUEUE,
+        choices=QueueOrder,
+        meaning="Priority goes first, always. Among equals: the oldest (age), or the smallest and then the oldest (size); "
+        "with size, small jobs can keep a large one waiting for long.",
+    ),
+    Setting(
+        name="interactive_preemptible",
+        label="Interactive work may be preempted",
+        group=_QUEUE,
+        switch=True,
+        used=False,
+        meaning="Whether interactive jobs may be stopped to make room for others.",
+    ),
+    Setting(
+        name="offender_failures",
+        label="Repeat offender from",
+        group=_FAILURES,
+        unit="failures",
+        low=1,
+        high=1000,
+        meaning="A node that failed so often is chosen last among equal ones.",
+    ),
+    Setting(
+        name="unreachable_limit_s",
+        label="Unreachable limit",
+        group=_FAILURES,
+        unit="seconds",
+        high=DAY_S,
+        used=False,
+        meaning="After so long a node that nobody can reach is taken for dead, and its work is moved.",
+    ),
+    Setting(
+        name="soft_signals",
+        label="Soft signals to a verdict",
+        group=_FAILURES,
+        unit="signals",
+        low=1,
+        high=100,
+        used=False,
+        meaning="So many signals that are no proof by themselves make a node suspect.",
+    ),
+    Setting(
+        name="breaker_percent",
+        label="Breaker",
+        group=_FAILURES,
+        unit="% of nodes",
+        low=1,
+        high=100,
+        used=False,
+        meaning="Above this share of nodes taken out automatically nothing more is taken out without a person.",
+    ),
+    Setting(
+        name="incident_window_ms",
+        label="Incident window",
+        group=_FAILURES,
+        unit="milliseconds",
+        high=60_000,
+        used=False,
+        meaning="Signals that can share a cause are collected for so long, from the first, and then judged together.",
+    ),
+    Setting(
+        name="defrag_mode",
+        label="Mode",
+        group=_DEFRAG,
+        choices=DefragMode,
+        used=False,
+        meaning="Whether moves that would free whole domains are made (auto), proposed (suggest), or not looked for (off).",
+    ),
+    Setting(
+        name="defrag_wait_s",
+        label="Wait before a plan",
+        group=_DEFRAG,
+        unit="seconds",
+        high=7 * DAY_S,
+        used=False,
+        meaning="A job must have been topology-blocked for so long before moves are planned for it.",
+    ),
+    Setting(
+        name="defrag_moves",
+        label="Moves of a plan",
+        group=_DEFRAG,
+        unit="workloads",
+        low=1,
+        high=1000,
+        used=False,
+        meaning="The most workloads that one plan may move.",
+    ),
+    Setting(
+        name="defrag_cooldown_s",
+        label="Cool-down of a workload",
+        group=_DEFRAG,
+        unit="seconds",
+        high=7 * DAY_S,
+        used=False,
+        meaning="A workload that was moved is left alone for so long.",
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """The settings that decisions read. Each default is the one of a new cluster."""
 
-    slice_size: int | None = None  # nodes a slice may have at most; None = auto, see slices.auto_slice
-    target_spares: int = 2  # nodes a domain should keep free and healthy; orders choices
-    min_spares: int = 0  # nodes below which a placement is refused
+    slice_size: int | None = None  # None = auto, see slices.auto_slice
+    target_spares: int = 2
+    min_spares: int = 0
     spares_scope: SparesScope = SparesScope.WITH_JOBS
-    lending: bool = False  # may restartable work below a slice run on owed spares
-    defrag_mode: DefragMode = DefragMode.SUGGEST
+    lending: bool = False
+    queue_order: QueueOrder = QueueOrder.AGE
     interactive_preemptible: bool = False
+    offender_failures: int = 2
+    unreachable_limit_s: int = 300
+    soft_signals: int = 3
+    breaker_percent: int = 10
+    incident_window_ms: int = 1_000
+    defrag_mode: DefragMode = DefragMode.SUGGEST
+    defrag_wait_s: int = 600
+    defrag_moves: int = 8
+    defrag_cooldown_s: int = 3_600
 
     def __post_init__(self) -> None:
         """Refuse values out of range; raises InvalidRequest."""
-        if self.slice_size is not None and not 1 <= self.slice_size <= MAX_SLICE:
-            raise InvalidRequest("slice_size", self.slice_size, f"give a whole number from 1 to {MAX_SLICE}, or null for auto")
-        if not 0 <= self.target_spares <= MAX_SLICE:
-            raise InvalidRequest("target_spares", self.target_spares, f"give a whole number from 0 to {MAX_SLICE}")
-        if not 0 <= self.min_spares <= self.target_spares:
+        for setting in SETTINGS:
+            value = getattr(self, setting.name)
+            if not setting.holds(value):
+                raise InvalidRequest(setting.name, value, setting.expected)
+        if self.min_spares > self.target_spares:
             raise InvalidRequest("min_spares", self.min_spares, f"give a whole number from 0 to target_spares ({self.target_spares})")
 
 
-#: NVLink domains of 576 GPUs are announced; a wider bound costs nothing.
-MAX_SLICE = 1024
+_DEFAULTS: dict[str, Value] = asdict(Policy())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One setting that differs between two policies."""
+
+    setting: Setting
+    old: Value
+    new: Value
+
+
+def difference(old: Policy, new: Policy) -> tuple[Change, ...]:
+    """What differs, in the order of SETTINGS."""
+    values = ((setting, getattr(old, setting.name), getattr(new, setting.name)) for setting in SETTINGS)
+    return tuple(Change(setting=setting, old=before, new=after) for setting, before, after in values if before != after)

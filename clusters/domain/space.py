@@ -41,7 +41,7 @@ class Space:
         self.free = [0] * size  # placeable and not used: owed spares included
         self.count = [0] * size  # bits of free
         self.degraded = [0] * size
-        self.offenders = [0] * size  # nodes that failed more than once
+        self.offenders = [0] * size  # nodes that failed as often as the policy says
         self.stamp = [0] * size
         self.wants: list[tuple[int | None, ...]] = [()] * size  # spares that each multi-node slice there asks for (None: policy)
         self.owing: dict[int | None, int] = {}  # spares asked for -> mask over domains in which some slice asks for so many
@@ -68,7 +68,7 @@ class Space:
         self._refresh(domain)
 
     def set_offender(self, node: int) -> None:
-        """Record that the node has failed more than once."""
+        """Record that the node is a repeat offender."""
         domain, bit = self.locate(node)
         self.offenders[domain] |= bit
 

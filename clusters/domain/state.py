@@ -200,7 +200,7 @@ class ClusterState:
         for index, site in enumerate(space.topology.nodes):
             node = self.nodes[site.name]
             space.set_placeable(index, node.placeable, degraded=node.condition is Condition.DEGRADED)
-            if node.failures > 1:
+            if node.failures >= self.policy.offender_failures:
                 space.set_offender(index)
             if node.job:
                 space.take(index)

@@ -17,8 +17,25 @@ def _job_submitted_1(fields: Fields) -> Fields:
     return {**fields, "arrival": ""}
 
 
+def _policy_activated_1(fields: Fields) -> Fields:
+    """Policies had seven settings; the others stood where nothing could change them."""
+    since = {
+        "queue_order": "age",
+        "offender_failures": 2,
+        "unreachable_limit_s": 300,
+        "soft_signals": 3,
+        "breaker_percent": 10,
+        "incident_window_ms": 1_000,
+        "defrag_wait_s": 600,
+        "defrag_moves": 8,
+        "defrag_cooldown_s": 3_600,
+    }
+    return {**fields, "policy": {**since, **fields["policy"]}}
+
+
 UPCASTERS: Mapping[tuple[str, int], Callable[[Fields], Fields]] = {
     ("JobSubmitted", 1): _job_submitted_1,
+    ("PolicyActivated", 1): _policy_activated_1,
 }
 
 

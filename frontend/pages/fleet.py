@@ -16,6 +16,7 @@ from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_s
 from frontend.selectors.events import latest_events
 from frontend.selectors.jobs import reason_of
 from frontend.selectors.telling import QUIET, Told, tell
+from scheduling.domain.queue import in_order
 
 MOST_QUEUED = 8
 MOST_EVENTS = 12
@@ -83,7 +84,7 @@ def overview(summary: ClusterSummary) -> dict[str, Any]:
 def queue(state: ClusterState) -> list[dict[str, Any]]:
     """The first waiting jobs, in the order in which they are tried."""
     now = now_of(state)
-    jobs = [state.jobs[name] for _, _, name in state.queue[:MOST_QUEUED]]
+    jobs = [state.jobs[name] for name in in_order(state)[:MOST_QUEUED]]
     return [
         {
             "id": job.id,

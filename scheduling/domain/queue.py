@@ -1,4 +1,4 @@
-"""The queue: waiting jobs in order of priority, then age.
+"""The queue: waiting jobs in order of priority, then age, or size where the policy says so.
 
 A job that cannot be placed does not stop those behind it. Within one pass placements only take space away, so what was refused once stays
 refused, and each distinct request is tried once. Why a job waits is counted after all placements, so that the reasons are those of the
@@ -14,7 +14,8 @@ from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
 from clusters.domain.job_events import JobBlocked, JobPlaced
 from clusters.domain.jobs import JobRequest
-from clusters.domain.state import Job
+from clusters.domain.policy import QueueOrder
+from clusters.domain.state import ClusterState, Job
 from scheduling.domain.trial import Trial
 
 _Asked = tuple[int | None, int | None, int | None, int | None, bool, int | None]
@@ -29,11 +30,24 @@ class _Refused:
     jobs: list[Job]
 
 
+def in_order(state: ClusterState) -> list[str]:
+    """The waiting jobs in the order in which they are tried."""
+    if state.policy.queue_order is QueueOrder.AGE:
+        return [name for _, _, name in state.queue]
+    gpus = state.topology.usual_gpus
+    return [name for *_, name in sorted((rank, _size(state.jobs[name].request, gpus), seq, name) for rank, seq, name in state.queue)]
+
+
+def _size(request: JobRequest, gpus_per_node: int) -> int:
+    """The request in GPUs."""
+    return request.gpus if request.gpus is not None else (request.nodes or 0) * gpus_per_node
+
+
 def place_waiting(trial: Trial) -> Iterator[Payload]:
     """JobPlaced in queue order, each taken by the trial before the next job is looked at; then JobBlocked, by request."""
     refused: dict[_Asked, _Refused] = {}
     placed = 0
-    for _, _, name in trial.state.queue:
+    for name in in_order(trial.state):
         job = trial.state.jobs[name]
         asked = _asked(job.request)
         if asked in refused:

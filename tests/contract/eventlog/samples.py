@@ -15,7 +15,7 @@ from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
 from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
 from clusters.domain.jobs import JobKind, JobRequest, Recovery
-from clusters.domain.policy import DefragMode, Policy, SparesScope
+from clusters.domain.policy import DefragMode, Policy, QueueOrder, SparesScope
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -91,8 +91,17 @@ SAMPLES: tuple[Payload, ...] = (
             min_spares=1,
             spares_scope=SparesScope.ALL,
             lending=True,
-            defrag_mode=DefragMode.AUTO,
+            queue_order=QueueOrder.SIZE,
             interactive_preemptible=True,
+            offender_failures=4,
+            unreachable_limit_s=60,
+            soft_signals=5,
+            breaker_percent=25,
+            incident_window_ms=2_000,
+            defrag_mode=DefragMode.AUTO,
+            defrag_wait_s=900,
+            defrag_moves=3,
+            defrag_cooldown_s=7_200,
         ),
         reason="more spares",
         by="ada",
@@ -101,6 +110,20 @@ SAMPLES: tuple[Payload, ...] = (
 
 #: What older versions must come to when they are read: (kind, version) -> payload of today.
 UPCAST: dict[tuple[str, int], Payload] = {
+    ("PolicyActivated", 1): PolicyActivated(
+        version=2,
+        policy=Policy(
+            slice_size=16,
+            target_spares=3,
+            min_spares=1,
+            spares_scope=SparesScope.ALL,
+            lending=True,
+            defrag_mode=DefragMode.AUTO,
+            interactive_preemptible=True,
+        ),
+        reason="more spares",
+        by="ada",
+    ),
     ("JobSubmitted", 1): jobs.JobSubmitted(request=replace(_REQUEST, name="old"), submitted_by="ada", arrival=""),
 }
 

@@ -1,0 +1,94 @@
+"""Policies: each setting is described once, and holds what its description says and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clusters.domain.errors import InvalidRequest
+from clusters.domain.policy import NOT_USED, SETTINGS, Policy, Setting, SparesScope, difference
+from tests.support.shared import ROOT
+
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+def test_every_field_is_described_once_and_in_the_order_of_groups() -> None:
+    assert sorted(BY_NAME) == sorted(field.name for field in fields(Policy))
+    assert len(BY_NAME) == len(SETTINGS)
+    groups = [setting.group for setting in SETTINGS]
+    assert groups == sorted(groups, key=groups.index)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_a_setting_holds_its_default_and_says_what_it_is(setting: Setting) -> None:
+    assert setting.holds(setting.default)
+    assert setting.meaning.endswith(".")
+    assert not setting.number or (setting.unit and setting.low < setting.high)
+
+
+def test_what_nothing_reads_says_so() -> None:
+    """A setting is marked used if, and only if, some code outside its description reads it."""
+    sources = [
+        file.read_text(encoding="utf-8")
+        for top in ("clusters", "scheduling")
+        for file in sorted((ROOT / top).rglob("*.py"))
+        if file.name not in ("policy.py", "dump.py", "upcasters.py")
+    ]
+    read = {name for name in BY_NAME if any(f"policy.{name}" in source for source in sources)}
+    assert read == {setting.name for setting in SETTINGS if setting.used}
+    assert all((NOT_USED in setting.told) is not setting.used for setting in SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("slice_size", 0),
+        ("slice_size", 1025),
+        ("slice_size", True),
+        ("slice_size", 8.0),
+        ("target_spares", -1),
+        ("target_spares", None),
+        ("spares_scope", "all"),
+        ("lending", 1),
+        ("offender_failures", 0),
+        ("breaker_percent", 101),
+        ("incident_window_ms", 60_001),
+    ],
+)
+def test_what_it_does_not_hold_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        Policy(**{name: value})
+    assert (refused.value.field, refused.value.expected) == (name, BY_NAME[name].expected)
+
+
+def test_more_minimum_spares_than_target_spares_are_refused() -> None:
+    with pytest.raises(InvalidRequest, match=r"min_spares: 3 .*target_spares \(2\)"):
+        Policy(min_spares=3)
+
+
+def values(setting: Setting) -> st.SearchStrategy[Any]:
+    if setting.choices is not None:
+        return st.sampled_from(list(setting.choices))
+    if setting.switch:
+        return st.booleans()
+    numbers = st.integers(setting.low, setting.high)
+    return st.none() | numbers if setting.auto else numbers
+
+
+@given(drawn=st.fixed_dictionaries({setting.name: values(setting) for setting in SETTINGS}))
+def test_a_difference_is_what_makes_one_policy_of_the_other(drawn: dict[str, Any]) -> None:
+    new = Policy(**{**drawn, "min_spares": min(drawn["min_spares"], drawn["target_spares"])})
+    old = Policy()
+    changes = difference(old, new)
+    back: dict[str, Any] = {change.setting.name: change.old for change in changes}
+    assert replace(new, **back) == old
+    assert {change.setting.name: change.new for change in changes}.items() <= asdict(new).items()
+    assert all(change.old != change.new for change in changes)
+
+
+def test_equal_policies_do_not_differ() -> None:
+    assert difference(Policy(spares_scope=SparesScope.ALL), Policy(spares_scope=SparesScope.ALL)) == ()
