@@ -18,7 +18,7 @@ from clusters.domain.dump import dump_state
 from clusters.domain.errors import BrokenInvariant
 from clusters.domain.evolve import evolve
 from clusters.domain.state import ClusterState
-from clusters.eventlog.claims import Holders, apply_claim, changes
+from clusters.eventlog.claims import Gpu, Holders, apply_claim, changes
 from clusters.eventlog.facts import PLACEMENTS
 from clusters.eventlog.log import StoredLog
 from clusters.eventlog.state_codec import FOLD_VERSION, unpack
@@ -100,7 +100,9 @@ class _Proof:
             self._follow()
             with self._log.held(self._cluster):
                 self._follow()
-                self._compare_end()
+                stored = self._log.claims(self._cluster)
+            self._check_invariants()
+            self._compare_claims(stored)
         except Exception as error:  # noqa: BLE001 - in a log that was tampered with anything may fail; where it does is what is asked
             self._differs(self._state.seq + 1, f"the replay ends here: {error}")
         self.report.head = self._state.seq
@@ -168,10 +170,8 @@ class _Proof:
             if kept is None or dump_state(kept) != dump_state(self._state):
                 self._differs(event.seq, "the snapshot of this position is not what the log folds to")
 
-    def _compare_end(self) -> None:
-        self._check_invariants()
+    def _compare_claims(self, stored: dict[Gpu, tuple[str, int]]) -> None:
         folded = {(node, gpu): holder for node, holders in self._claims.items() for gpu, holder in holders.items()}
-        stored = self._log.claims(self._cluster)
         for node, gpu in sorted(gpu for gpu in folded.keys() | stored.keys() if folded.get(gpu) != stored.get(gpu)):
             told = f"{folded.get((node, gpu))} by the log and by {stored.get((node, gpu))} by the table"
             self._differs(self._state.seq, f"GPU {gpu} of node {node} is claimed by {told}")

@@ -1,0 +1,44 @@
+"""R01 and R38 hang on how the database is opened: what the settings say must be what a connection does."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection, transaction
+
+from clusters.eventlog.database import DatabaseLog
+from tests.contract.eventlog.toy import CLUSTER, create, submit, suspicion
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SYNCHRONOUS_FULL = 2
+
+
+def _value(statement: str) -> object:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchone()[0]
+
+
+def test_r01_a_commit_is_on_the_disk_before_it_is_acknowledged() -> None:
+    if connection.vendor == "sqlite":
+        assert (_value("PRAGMA journal_mode"), _value("PRAGMA synchronous")) == ("wal", SYNCHRONOUS_FULL)
+    else:
+        assert (_value("SHOW synchronous_commit"), _value("SHOW fsync")) == ("on", "on")
+
+
+def test_r38_a_write_transaction_begins_as_one_and_waits_for_others() -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("the lock of SQLite's one writer")
+    assert int(str(_value("PRAGMA busy_timeout"))) >= 5_000
+    assert connection.settings_dict["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
+
+
+def test_r01_nothing_is_acknowledged_inside_a_longer_transaction() -> None:
+    """What is around the append could still be rolled back: it is refused, and nothing is stored."""
+    log = DatabaseLog()
+    create(log)
+    with transaction.atomic():
+        for append in (lambda: log.append_facts(CLUSTER, [suspicion(1)]), lambda: submit(log, "a"), lambda: create(log, cluster="b")):
+            with pytest.raises(RuntimeError, match="durable"):
+                append()
+    assert (log.head(CLUSTER), log.clusters()) == (8, (CLUSTER,))
