@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from clusters.connectors.models import FleetLease, Presence
 from clusters.eventlog.models import (
+    BooksSample,
     Cluster,
+    DomainRecord,
     GpuClaim,
     JobRecord,
     LogDecision,
@@ -14,10 +16,13 @@ from clusters.eventlog.models import (
     LogSource,
     MaintenanceEntry,
     ProjectionPosition,
+    ShapeRecord,
 )
 
 __all__ = [
+    "BooksSample",
     "Cluster",
+    "DomainRecord",
     "FleetLease",
     "GpuClaim",
     "JobRecord",
@@ -29,4 +34,5 @@ __all__ = [
     "MaintenanceEntry",
     "Presence",
     "ProjectionPosition",
+    "ShapeRecord",
 ]

@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from django.db.backends.utils import CursorWrapper
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 
 from clusters.domain.events import Event
 from clusters.domain.evolve import evolve
 from clusters.domain.ids import SECOND, Instant
 from clusters.domain.jobs import TERMINAL, JobKind, JobState
 from clusters.domain.state import ClusterState, Job
-from clusters.eventlog.models import JobRecord, ProjectionPosition
-from clusters.eventlog.projector import Projection, Rows
+from clusters.eventlog.models import JobRecord
+from clusters.eventlog.projector import Projection, Rows, live_build
 from clusters.eventlog.sql import placeholders
 
 
@@ -62,8 +62,7 @@ class JobRecords(Projection):
     """One row a job."""
 
     name = "jobs"
-    table = "clusters_jobrecord"
-    key = "job"
+    tables = {"clusters_jobrecord": "job"}
 
     def fold(self, state: ClusterState, event: Event, rows: Rows) -> None:
         before = state.jobs.get(event.subject)  # the event may end it, and the state forget it
@@ -117,7 +116,6 @@ def job_records(
     teams: Iterable[str] = (),
 ) -> QuerySet[JobRecord]:
     """The cluster's jobs, newest first; values of one filter are alternatives."""
-    live = ProjectionPosition.objects.filter(cluster=OuterRef("cluster"), name=JobRecords.name, live=True).values("build")[:1]
-    records: QuerySet[JobRecord] = JobRecord.objects.filter(cluster__name=cluster, build=Subquery(live))
+    records: QuerySet[JobRecord] = JobRecord.objects.filter(cluster__name=cluster, build=live_build(JobRecords.name))
     chosen: dict[str, list[Any]] = {"state": list(states), "kind": list(kinds), "team": list(teams)}
     return records.filter(**{f"{field}__in": values for field, values in chosen.items() if values})

@@ -24,7 +24,17 @@ _OPEN = "INSERT INTO clusters_maintenanceentry (at, by, reason, open) VALUES (%s
 _SET_OPEN = "UPDATE clusters_maintenanceentry SET open = %s WHERE id = %s"
 
 #: Everything that belongs to a cluster but its events, which go in chunks, and its own row, which goes last.
-_TABLES = ("logdecision", "logsource", "logsnapshot", "gpuclaim", "projectionposition", "jobrecord")
+_TABLES = (
+    "logdecision",
+    "logsource",
+    "logsnapshot",
+    "gpuclaim",
+    "projectionposition",
+    "jobrecord",
+    "domainrecord",
+    "shaperecord",
+    "bookssample",
+)
 
 
 @contextmanager

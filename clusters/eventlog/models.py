@@ -219,3 +219,55 @@ class JobRecord(ReadOnlyModel):
 
     def __str__(self) -> str:
         return f"{self.job} {self.state}"
+
+
+class DomainRecord(ReadOnlyModel):
+    """How long a domain had how many nodes unavailable. Read it through `clusters.eventlog.capacity_records`, as the two below."""
+
+    pk = models.CompositePrimaryKey("cluster_id", "build", "domain")
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    build = models.IntegerField()
+    domain = models.TextField()
+    seq = models.BigIntegerField()  # of the last event that touched it
+    first = models.BigIntegerField()  # cluster time from which it was watched
+    since = models.BigIntegerField()  # cluster time from which it has had what it has
+    nodes = models.IntegerField()
+    unavailable = models.IntegerField()  # of them
+    spells = models.TextField()  # JSON: "nodes/unavailable" -> microseconds, up to `since`
+    interruptions = models.IntegerField()
+    whole_outages = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.domain} {self.unavailable}/{self.nodes}"
+
+
+class ShapeRecord(ReadOnlyModel):
+    """How much node-time jobs of one shape used, over those that ended."""
+
+    pk = models.CompositePrimaryKey("cluster_id", "build", "shape")
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    build = models.IntegerField()
+    shape = models.CharField(max_length=64)  # "nodes:unit:max_slice:tail"
+    seq = models.BigIntegerField()
+    node_time = models.BigIntegerField()  # nodes times microseconds
+
+    def __str__(self) -> str:
+        return self.shape
+
+
+class BooksSample(ReadOnlyModel):
+    """The two partitions at one instant: the last one before each whole multiple of `width`."""
+
+    pk = models.CompositePrimaryKey("cluster_id", "build", "width", "at")
+    cluster = models.ForeignKey(Cluster, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    build = models.IntegerField()
+    width = models.BigIntegerField()  # microseconds of cluster time between samples
+    at = models.BigIntegerField()  # cluster time
+    seq = models.BigIntegerField()  # the state after this position
+    books = models.TextField()  # JSON: partition -> name -> nodes, only what there is
+
+    class Meta:
+        ordering = ("at",)
+
+    def __str__(self) -> str:
+        return f"{self.width}: {self.at}"

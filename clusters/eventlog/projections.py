@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from clusters.eventlog.capacity_records import CapacityRecords
 from clusters.eventlog.job_records import JobRecords
 from clusters.eventlog.projector import Projector
 from clusters.eventlog.store import default_log
@@ -12,7 +13,7 @@ from clusters.eventlog.store import default_log
 @cache
 def projectors() -> tuple[Projector, ...]:
     """One a projection; they are shared by all threads of the process."""
-    return (Projector(default_log(), JobRecords()),)
+    return (Projector(default_log(), JobRecords()), Projector(default_log(), CapacityRecords()))
 
 
 def project(cluster: str, budget_events: int = 500) -> bool:

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple
 
 from django.db import connections, transaction
 from django.db.backends.utils import CursorWrapper
+from django.db.models import OuterRef, Subquery
 
 from clusters.domain.errors import UnknownEvent
 from clusters.domain.events import Event
 from clusters.domain.evolve import evolve
 from clusters.domain.state import ClusterState
 from clusters.eventlog.database import DatabaseLog
+from clusters.eventlog.models import ProjectionPosition
 
 #: Events whose rows are written in one transaction: a few milliseconds, so that appends go on in between.
 CHUNK = 200
@@ -36,6 +38,10 @@ _ADD = "INSERT INTO clusters_projectionposition (cluster_id, name, build, live, 
 _MOVE = f"UPDATE clusters_projectionposition SET seq = %s WHERE {_KEY} AND build = %s AND seq = %s"
 _SET_LIVE = f"UPDATE clusters_projectionposition SET live = %s WHERE {_KEY} AND build = %s"
 _DROP = f"DELETE FROM clusters_projectionposition WHERE {_KEY} AND build = %s"
+_DELETE_SOME = (
+    "DELETE FROM {table} WHERE cluster_id = %s AND build = %s AND {key} IN "
+    f"(SELECT {{key}} FROM {{table}} WHERE cluster_id = %s AND build = %s LIMIT {DELETE_CHUNK})"
+)
 
 Rows = dict[str, Any]
 
@@ -44,8 +50,7 @@ class Projection(ABC):
     """Rows that follow from a log, each with the build it belongs to."""
 
     name: ClassVar[str]
-    table: ClassVar[str]  # with columns cluster_id and build
-    key: ClassVar[str]  # the column that tells rows of a build apart
+    tables: ClassVar[Mapping[str, str]]  # table, with columns cluster_id and build -> the column that tells rows of a build apart
 
     @abstractmethod
     def fold(self, state: ClusterState, event: Event, rows: Rows) -> None:
@@ -147,16 +152,14 @@ class Projector:
 
     def _drop_others(self, cluster: str, kept: int) -> None:
         """Delete all builds but one, rows first."""
-        rows = (
-            f"DELETE FROM {self._projection.table} WHERE cluster_id = %s AND build = %s AND {self._projection.key} IN "
-            f"(SELECT {self._projection.key} FROM {self._projection.table} WHERE cluster_id = %s AND build = %s LIMIT {DELETE_CHUNK})"
-        )
         for build in self._builds(cluster):
             if build.number == kept:
                 continue
             self._folds.pop((build.epoch, build.number), None)
-            while self._execute(rows, (build.cluster_id, build.number) * 2):
-                pass
+            for table, key in self._projection.tables.items():
+                some = _DELETE_SOME.format(table=table, key=key)
+                while self._execute(some, (build.cluster_id, build.number) * 2):
+                    pass
             self._execute(_DROP, (build.cluster_id, self._projection.name, build.number))
 
     def _execute(self, statement: str, parameters: tuple[str | int, ...]) -> int:
@@ -164,6 +167,11 @@ class Projector:
         with self._transaction() as cursor:
             cursor.execute(statement, parameters)
             return int(cursor.rowcount)
+
+
+def live_build(name: str) -> Subquery:
+    """The build of a projection that is read, for a filter on rows of a cluster."""
+    return Subquery(ProjectionPosition.objects.filter(cluster=OuterRef("cluster"), name=name, live=True).values("build")[:1])
 
 
 def _chunks(events: Iterable[Event]) -> Iterator[list[Event]]:

@@ -39,7 +39,7 @@ def contents() -> list[dict[str, Any]]:
 
 
 def position() -> tuple[int, int]:
-    place = ProjectionPosition.objects.get(cluster__name=CLUSTER, live=True)
+    place = ProjectionPosition.objects.get(cluster__name=CLUSTER, name=JobRecords.name, live=True)
     return place.build, place.seq
 
 
@@ -206,7 +206,7 @@ def test_a_rebuild_takes_the_place_of_the_rows_at_once_and_leaves_none_behind() 
     rebuild(CLUSTER)
     assert (contents(), position()) == (before, (2, log.head(CLUSTER)))
     assert JobRecord.objects.count() == len(before)
-    assert ProjectionPosition.objects.count() == 1
+    assert ProjectionPosition.objects.filter(name=JobRecords.name).count() == 1
     submit(log, "later")
     assert not project(CLUSTER)
     assert len(rows()) == len(before) + 1
@@ -235,7 +235,7 @@ def test_what_is_read_stays_while_a_rebuild_grows_and_after_one_that_was_interru
     assert not project(CLUSTER)
     rebuild(CLUSTER)
     assert JobRecord.objects.count() == len(before)
-    assert ProjectionPosition.objects.count() == 1
+    assert ProjectionPosition.objects.filter(name=JobRecords.name).count() == 1
 
 
 def test_a_projection_of_a_cluster_that_was_made_anew_begins_anew() -> None:
