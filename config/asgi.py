@@ -15,6 +15,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 
 from config.checks import refuse_wrong_environment
+from frontend.body_limit import BodyLimit
 from frontend.live.routing import websocket_urlpatterns
 
 refuse_wrong_environment()
@@ -22,7 +23,7 @@ live: list[Any] = [*websocket_urlpatterns]  # the stubs' own element type exists
 
 application = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": BodyLimit(http),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(live))),
     }
 )
