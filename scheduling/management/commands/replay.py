@@ -1,7 +1,7 @@
 """`manage.py replay --cluster NAME [--verify] [--json]`: fold a cluster's log from its beginning, count, and prove it.
 
-With --verify each decision of the running engine is made again and everything derived from the log is compared with it; any difference is listed
-with its position, and the command exits with 1.
+With --verify each decision of the running engine is made again and everything derived from the log is compared with it; any difference
+is listed with its position, and the command exits with 1.
 """
 
 from __future__ import annotations
