@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from asgiref.typing import (
     ASGI3Application,
@@ -26,8 +28,8 @@ class _Exceeded(Exception):
 class BodyLimit:
     """Answers 413 instead of taking in more than `most` bytes of a body."""
 
-    def __init__(self, app: ASGI3Application, most: int = MOST_BYTES) -> None:
-        self._app = app
+    def __init__(self, app: Any, most: int = MOST_BYTES) -> None:
+        self._app: ASGI3Application = app  # Django's types call the same thing by other names
         self._most = most
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
