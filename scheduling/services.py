@@ -56,12 +56,15 @@ def run_pass(cluster: str) -> int:
     events = 0
     more = True
     while more:
-        outcome = commit(cluster, Request(command=RunPass(), source=SCHEDULER, request_id=None), decide)
-        if isinstance(outcome, Refusal):
-            return events
-        events += len(outcome.events)
-        more = outcome.more
+        step, more = pass_step(cluster)
+        events += step
     return events
+
+
+def pass_step(cluster: str) -> tuple[int, bool]:
+    """One decision of the pass, in one short transaction; returns how many events it took, and whether there is more to do."""
+    outcome = commit(cluster, Request(command=RunPass(), source=SCHEDULER, request_id=None), decide)
+    return (0, False) if isinstance(outcome, Refusal) else (len(outcome.events), outcome.more)
 
 
 def _command(cluster: str, command: Command, by: str, request_id: str | None) -> Committed | Refusal:

@@ -7,9 +7,10 @@ from celery import shared_task
 from clusters.domain.errors import UnknownCluster
 from clusters.eventlog.projections import project
 from clusters.eventlog.snapshots import maybe_snapshot
+from tasks import heartbeat, waking
 
 
-@shared_task(name="tasks.housekeeping.keep")
+@shared_task(name="tasks.housekeeping.keep", expires=waking.LIFE)
 def keep(cluster: str) -> None:
     """Bring the cluster's projections nearer to the head of its log; once they are there, see whether a snapshot is due."""
     try:
@@ -18,5 +19,6 @@ def keep(cluster: str) -> None:
             maybe_snapshot(cluster)
     except UnknownCluster:  # removed since the message was sent
         return
+    heartbeat.beat(heartbeat.SLOW)
     if more:
         keep.delay(cluster)

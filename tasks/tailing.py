@@ -10,10 +10,12 @@ import threading
 import time
 
 from django.db import DatabaseError, close_old_connections, connections
+from kombu.exceptions import OperationalError
 
 from clusters.domain.errors import UnknownCluster, UnknownEvent
+from clusters.eventlog.correlation import is_sound
 from clusters.eventlog.store import default_log, subscribe
-from tasks import housekeeping
+from tasks import heartbeat, housekeeping
 from tasks.passes import waker
 from tasks.waking import QUIET
 
@@ -24,7 +26,7 @@ LOOK_SECONDS = 0.1
 #: How often, at most, the housekeeping of a busy cluster is sent for.
 KEEP_SECONDS = 0.25
 
-#: After trouble with the database.
+#: After trouble with the database or the broker.
 PAUSE_SECONDS = 1.0
 
 
@@ -51,6 +53,9 @@ class Tail:
                     logger.exception("the logs cannot be read; trying again")
                     close_old_connections()
                     self._stop.wait(PAUSE_SECONDS)
+                except OperationalError as error:
+                    logger.error("no wake-up could be sent, so jobs wait: the broker does not answer (%s); trying again", error)  # noqa: TRY400
+                    self._stop.wait(PAUSE_SECONDS)
         finally:
             unsubscribe()
             connections.close_all()
@@ -69,6 +74,7 @@ class Tail:
                 self._kept[cluster] = now
                 self._untidy.discard(cluster)
                 housekeeping.keep.delay(cluster)
+        heartbeat.beat(heartbeat.TAIL)
 
     def _look_at(self, cluster: str) -> None:
         log = default_log()
@@ -78,11 +84,14 @@ class Tail:
             return
         self._untidy.add(cluster)
         self._seen[cluster] = head
-        if seen is None or head < seen or self._is_loud(cluster, seen, head):
-            waker.wake(cluster)
+        loud = "" if seen is None or head < seen else self._loud(cluster, seen, head)
+        if loud is not None:
+            waker.wake(cluster, loud)
 
-    def _is_loud(self, cluster: str, after: int, head: int) -> bool:
+    def _loud(self, cluster: str, after: int, head: int) -> str | None:
+        """What the events that matter belong to, the first that says so; None where none matters."""
         try:
-            return any(event.kind not in QUIET for event in default_log().read(cluster, after, head - after))
+            loud = [event.correlation for event in default_log().read(cluster, after, head - after) if event.kind not in QUIET]
         except UnknownEvent:  # of a later version: the pass will say so
-            return True
+            return ""
+        return next((name for name in loud if is_sound(name)), "") if loud else None

@@ -11,10 +11,13 @@ import threading
 import time
 from collections.abc import Callable
 
+from kombu.exceptions import OperationalError
+
 from clusters.domain.clock import cluster_now
 from clusters.domain.commands import RunPass
 from clusters.domain.decision import Decision
 from clusters.domain.state import ClusterState
+from clusters.eventlog.correlation import correlated
 from clusters.eventlog.log import wall_now
 from scheduling.domain.decide import decide
 
@@ -40,6 +43,10 @@ QUIET = frozenset(
 #: A wake-up that is not known to have begun is sent again after this time (seconds): the worker may be another process.
 AGAIN = 0.05
 
+#: A message that no worker has taken for so long (seconds) is dropped: the sweep has sent newer ones. Where there is no worker for a night,
+#: its first minutes are not spent on what was sent meanwhile.
+LIFE = 60.0
+
 
 def is_settled(state: ClusterState) -> bool:
     """Whether a pass would find nothing to do. Deciding is cheap, and asks no other process how far it is."""
@@ -55,13 +62,13 @@ class Waker:
     def __init__(self, send: Callable[[str], None]) -> None:
         self._send = send
         self._sent: dict[str, float] = {}  # cluster -> when its wake-up was sent, until it has begun
-        self._due: set[str] = set()  # clusters that want another once that has begun
+        self._due: dict[str, str] = {}  # clusters that want another once that has begun -> what the wish belongs to
         self._guard = threading.Lock()
 
-    def wake(self, cluster: str) -> None:
-        """The pass has something to do."""
+    def wake(self, cluster: str, correlation: str = "") -> None:
+        """The pass has something to do, because of what the correlation names."""
         with self._guard:
-            self._due.add(cluster)
+            self._due[cluster] = correlation or self._due.get(cluster, "")
         self.flush()
 
     def begun(self, cluster: str) -> None:
@@ -73,9 +80,18 @@ class Waker:
         """Send what is due and not on its way."""
         now = time.monotonic()
         with self._guard:
-            ready = [cluster for cluster in sorted(self._due) if now - self._sent.get(cluster, -AGAIN) >= AGAIN]
+            ready = {cluster: self._due[cluster] for cluster in sorted(self._due) if now - self._sent.get(cluster, -AGAIN) >= AGAIN}
             for cluster in ready:
-                self._due.discard(cluster)
+                del self._due[cluster]
                 self._sent[cluster] = now
-        for cluster in ready:
+        for cluster, correlation in ready.items():
+            with correlated(correlation):
+                self._send_one(cluster, correlation)
+
+    def _send_one(self, cluster: str, correlation: str) -> None:
+        try:
             self._send(cluster)
+        except OperationalError:  # no broker: it stays due
+            with self._guard:
+                self._due.setdefault(cluster, correlation)
+            raise

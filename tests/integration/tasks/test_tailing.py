@@ -83,6 +83,17 @@ def test_the_pass_places_what_waits_and_a_removed_cluster_is_no_error(cluster: s
     housekeeping.keep("nowhere")
 
 
+def test_a_pass_with_much_to_do_makes_room_for_others_and_goes_on_later(
+    cluster: str, sent: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = iter([(5, True), (5, True), (5, False)])
+    monkeypatch.setattr(services, "pass_step", lambda _: next(steps))
+    monkeypatch.setattr(passes, "STEP_SECONDS", 0.0)
+    passes.run_pass(cluster)
+    assert sent == [f"pass {NAME}"]
+    assert next(steps) == (5, True)
+
+
 def test_the_sweep_wakes_every_cluster(cluster: str, sent: list[str]) -> None:
     create_cluster("other")
     passes.sweep()
