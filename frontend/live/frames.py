@@ -40,6 +40,14 @@ class Counts(msgspec.Struct, frozen=True):
     use: dict[str, int]
 
 
+class Capacity(msgspec.Struct, frozen=True):
+    """Domains by what they have: with the model's table for a slice size, this is what such slices can use now."""
+
+    nodes: int  # of all domains
+    unavailable: int  # of them
+    levels: list[tuple[int, int, int]]  # nodes of a domain, of these available, so many such domains
+
+
 class Rack(msgspec.Struct, frozen=True):
     """A rack's nodes are `first` to `first + count - 1`."""
 
@@ -85,6 +93,7 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="de
     to: int
     nodes: list[tuple[int, int, int, str]]  # draw index, condition, use, job or ""
     counts: Counts
+    capacity: Capacity
     job_counts: dict[str, int]
     jobs: list[str]  # that look different now
     clock: Clock

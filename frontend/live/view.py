@@ -5,14 +5,16 @@ Only domains that an event has touched since are read again (`space.stamp`), so 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from clusters.domain.books import CONDITION_CODE, CONDITIONS, USE_CODE, USES
 from clusters.domain.books_of import domain_uses, holder_of
 from clusters.domain.jobs import TERMINAL, JobState
 from clusters.domain.state import ClusterState, Job
-from frontend.live.frames import Clock, Counts, Delta, Fleet, Rack, Snapshot
+from frontend.live.frames import Capacity, Clock, Counts, Delta, Fleet, Rack, Snapshot
 from frontend.live.layout import Layout, lay_out
+from scheduling.capacity import domain_levels
 
 _Look = tuple[object, ...]
 
@@ -81,6 +83,7 @@ class FleetView:
             to=self.seq,
             nodes=[(place, self.condition[place], self.use[place], self.holder[place]) for place in changes.nodes],
             counts=self.counts(),
+            capacity=capacity_of(state),
             job_counts=job_counts(state),
             jobs=changes.jobs,
             clock=clock_of(state),
@@ -158,3 +161,13 @@ def job_counts(state: ClusterState) -> dict[str, int]:
     for ended in TERMINAL:
         counts[ended.value] = state.tally.get(ended.value, 0)
     return counts
+
+
+def capacity_of(state: ClusterState) -> Capacity:
+    """What the domains have now."""
+    domains = domain_levels(state)
+    return Capacity(
+        nodes=sum(nodes for nodes, _ in domains),
+        unavailable=sum(nodes - available for nodes, available in domains),
+        levels=[(*level, count) for level, count in sorted(Counter(domains).items())],
+    )

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusters.domain.slices import auto_slice
-from scheduling.domain.capacity.advice import Advice, caveat
+from scheduling.domain.capacity.advice import Advice, Mix, advise, caveat
 from scheduling.domain.capacity.compare import break_evens
 from scheduling.domain.capacity.estimate import Estimate, MeasuredInterruptions, estimate, estimate_interruptions, estimate_usable
-from scheduling.domain.capacity.failures import interruptions
+from scheduling.domain.capacity.failures import PUBLISHED_NODE_DAYS, interruptions
 from scheduling.domain.capacity.history import Observed
 from scheduling.domain.capacity.intervals import Measured
 from scheduling.domain.capacity.model import Fleet, Outages, Sizes, after_failures, usable, usable_now
@@ -22,7 +22,28 @@ from scheduling.domain.capacity.model import Fleet, Outages, Sizes, after_failur
 #: Confidences at which slices are promised.
 PROMISES = (0.95, 0.99, 0.999)
 
+#: What is assumed of a cluster whose log covers no time yet: what the published comparison of slice sizes holds for.
+USUAL_UNAVAILABILITY = 0.02
+
 Report = dict[str, Any]  # JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What somebody says instead of what the log says; None: nothing."""
+
+    unavailability: float | None = None
+    rho: float | None = None
+    whole_rack_share: float | None = None
+    node_days: float | None = None
+
+    def outages(self, known: Outages) -> Outages:
+        """The outages as far as they are given, else as known."""
+        return Outages(
+            unavailability=_first(self.unavailability, known.unavailability),
+            rho=_first(self.rho, known.rho),
+            whole_rack_share=_first(self.whole_rack_share, known.whole_rack_share),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +57,26 @@ class Live:
 def label(sizes: Sizes) -> str:
     """The key of a slice size, or of several."""
     return "+".join(str(size) for size in sizes)
+
+
+def fleet_report(fleet: Fleet, slices: Sequence[Sizes], given: Given, mix: Mix) -> Report:
+    """The model of a fleet that need not exist, and advice for a mix of jobs; raises InvalidRequest."""
+    outages = given.outages(Outages(unavailability=USUAL_UNAVAILABILITY))
+    report = capacity_report(fleet, outages, slices, node_days=_first(given.node_days, PUBLISHED_NODE_DAYS))
+    return report | {"advice": _advice(fleet, outages, mix, slices, ())}
+
+
+def cluster_report(fleet: Fleet, live: Live, slices: Sequence[Sizes], given: Given, mix: Mix) -> Report:
+    """The model of a cluster at what its log says, unless something else is given; raises InvalidRequest."""
+    found = estimate(live.observed)
+    outages = given.outages(found.outages or Outages(unavailability=USUAL_UNAVAILABILITY))
+    failures = estimate_interruptions(live.observed, fleet)
+    ends = () if given.unavailability is not None else found.ends
+    node_days = _first(given.node_days, failures.node_days.value or PUBLISHED_NODE_DAYS)
+    return capacity_report(fleet, outages, slices, node_days=node_days) | {
+        "measured": measured_report(fleet, live, slices),
+        "advice": _advice(fleet, outages, mix, slices, ends),
+    }
 
 
 def capacity_report(fleet: Fleet, outages: Outages, slices: Sequence[Sizes], *, node_days: float) -> Report:
@@ -99,6 +140,16 @@ def advice_report(advice: Advice) -> Report:
             for choice in advice.choices
         ],
     }
+
+
+def _advice(fleet: Fleet, outages: Outages, mix: Mix, slices: Sequence[Sizes], ends: Iterable[Outages]) -> Report | None:
+    """None where nothing is known of the jobs: then there is nothing to advise."""
+    sizes = [sizes[0] for sizes in slices if len(sizes) == 1]
+    return advice_report(advise(fleet, outages, mix, sizes, ends)) if sizes and any(mix.values()) else None
+
+
+def _first(given: float | None, otherwise: float) -> float:
+    return otherwise if given is None else given
 
 
 def _slice_report(fleet: Fleet, sizes: Sizes, outages: Outages) -> Report:

@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.errors import ClusterError
 from scheduling.capacity import read_cluster_capacity
-from scheduling.domain.capacity.advice import JobShape, advise
-from scheduling.domain.capacity.estimate import estimate, estimate_interruptions
+from scheduling.domain.capacity.advice import JobShape
+from scheduling.domain.capacity.estimate import estimate
 from scheduling.domain.capacity.failures import PUBLISHED_NODE_DAYS
-from scheduling.domain.capacity.model import Fleet, Outages, Sizes
-from scheduling.domain.capacity.report import Report, advice_report, capacity_report, measured_report
+from scheduling.domain.capacity.model import Fleet, Sizes
+from scheduling.domain.capacity.report import Given, Report, cluster_report, fleet_report
 
 NODES_PER_RACK = 18  # of an NVL72
 
@@ -98,10 +98,7 @@ def _own_report(options: Mapping[str, Any]) -> Report:
         if options[field] is None:
             raise CommandError(f"--{field} is missing; give it, such as --{field} {example}, or name a cluster with --cluster")
     per_rack = NODES_PER_RACK if options["nodes_per_rack"] is None else options["nodes_per_rack"]
-    fleet = Fleet.uniform(options["racks"], per_rack)
-    outages = _outages(options, Outages(unavailability=options["unavailability"]))
-    report = capacity_report(fleet, outages, options["slices"], node_days=_given(options, "node_days", PUBLISHED_NODE_DAYS))
-    return report | {"advice": _advice(options, fleet, outages, {}, ())}
+    return fleet_report(Fleet.uniform(options["racks"], per_rack), options["slices"], _given(options), options["jobs"] or {})
 
 
 def _cluster_report(options: Mapping[str, Any]) -> Report:
@@ -113,45 +110,14 @@ def _cluster_report(options: Mapping[str, Any]) -> Report:
     cluster = read_cluster_capacity(name)
     if not cluster.fleet.nodes:
         raise CommandError(f"cluster {name!r} has no nodes in a known domain; import an inventory that names them first")
-    found = estimate(cluster.live.observed)
-    seen = found.outages
-    if options["unavailability"] is None and seen is None:
+    if options["unavailability"] is None and estimate(cluster.live.observed).outages is None:
         raise CommandError(f"the log of cluster {name!r} covers no time yet; give --unavailability, such as 0.02")
-    outages = _outages(options, seen or Outages(unavailability=options["unavailability"]))
-    failures = estimate_interruptions(cluster.live.observed, cluster.fleet)
-    node_days = _given(options, "node_days", failures.node_days.value or PUBLISHED_NODE_DAYS)
-    ends = () if options["unavailability"] is not None else found.ends
-    return (
-        {"cluster": name}
-        | capacity_report(cluster.fleet, outages, options["slices"], node_days=node_days)
-        | {
-            "measured": measured_report(cluster.fleet, cluster.live, options["slices"]),
-            "advice": _advice(options, cluster.fleet, outages, cluster.mix, ends),
-        }
-    )
+    mix = cluster.mix if options["jobs"] is None else options["jobs"]
+    return {"cluster": name} | cluster_report(cluster.fleet, cluster.live, options["slices"], _given(options), mix)
 
 
-def _outages(options: Mapping[str, Any], known: Outages) -> Outages:
-    return Outages(
-        unavailability=_given(options, "unavailability", known.unavailability),
-        rho=_given(options, "rho", known.rho),
-        whole_rack_share=_given(options, "whole_rack_share", known.whole_rack_share),
-    )
-
-
-def _given(options: Mapping[str, Any], field: str, otherwise: float) -> float:
-    return otherwise if options[field] is None else options[field]
-
-
-def _advice(
-    options: Mapping[str, Any], fleet: Fleet, outages: Outages, ran: Mapping[JobShape, float], ends: Sequence[Outages]
-) -> Report | None:
-    """None where nothing is known of the jobs: then there is nothing to advise."""
-    mix = ran if options["jobs"] is None else options["jobs"]
-    sizes = [sizes[0] for sizes in options["slices"] if len(sizes) == 1]
-    if not sizes or not any(mix.values()):
-        return None
-    return advice_report(advise(fleet, outages, mix, sizes, ends))
+def _given(options: Mapping[str, Any]) -> Given:
+    return Given(**{field: options[field] for field in ("unavailability", "rho", "whole_rack_share", "node_days")})
 
 
 # ---- as text

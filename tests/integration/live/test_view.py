@@ -22,6 +22,8 @@ from frontend.live import view
 from frontend.live.frames import encode
 from frontend.live.layout import lay_out
 from frontend.live.view import FleetView
+from scheduling.capacity import domain_levels
+from scheduling.domain.capacity.model import fill, usable_now
 from tests.integration.live.small import NAME, SmallCluster
 
 
@@ -116,6 +118,22 @@ def test_a_rack_without_nodes_keeps_its_place() -> None:
     cluster.add(RackRegistered(rack="r1b", block="b1"))
     state = Watch(cluster).state
     assert [(rack["name"], rack["count"]) for rack in snapshot_of(state)["racks"]] == [("r1", 4), ("r1b", 0), ("r2", 4)]
+
+
+def test_frames_carry_what_the_capacity_chart_needs() -> None:
+    """Levels of the domains; a table of the model turns them into usable nodes for any slice size."""
+    cluster = SmallCluster(racks=3, size=4)
+    cluster.add(NodeRegistered(node="r1-n9", rack="r1", domain=None, gpus=4, problem="no clique"))
+    watch = Watch(cluster)
+    cluster.add(NodeFailed(node="r1-n2", reason="dead"), NodeFailed(node="r2-n1", reason="dead"), NodeFailed(node="r2-n3", reason="dead"))
+    frame = watch.follow()
+    assert frame["capacity"] == {"nodes": 12, "unavailable": 3, "levels": [[4, 2, 1], [4, 3, 1], [4, 4, 1]]}
+    for size in (1, 2, 3, 4):
+        table = fill(4, (size,))
+        shown = sum(table[available] * domains for _, available, domains in frame["capacity"]["levels"])
+        assert shown == usable_now(domain_levels(watch.state), (size,))
+    cluster.add(RepairFinished(node="r2-n1"))
+    assert watch.follow()["capacity"]["levels"] == [[4, 3, 2], [4, 4, 1]]
 
 
 def test_frames_carry_the_life_of_a_job() -> None:
