@@ -7,11 +7,16 @@ ids only and are safe to run twice: the log is the truth, and a lost message cos
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import Any
 
 from celery import Celery
+from celery.signals import celeryd_init, task_prerun
 from django.conf import settings
+from django.db import close_old_connections
 from kombu import Exchange, Queue
 
+from config.database import keep_connections
 from config.env import Environment
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -23,6 +28,10 @@ SWEEP_PERIOD = 10.0
 
 #: Seconds between looks into the in-memory queue. The transport's default of 1 s would make a task wait half of it.
 MEMORY_POLL = 0.01
+
+
+#: Celery closes the database after each task unless told to keep it for so many.
+KEEP_FOR_TASKS = 1_000_000
 
 
 def make_app(environment: Environment) -> Celery:
@@ -58,8 +67,22 @@ def make_app(environment: Environment) -> Celery:
             broker_transport_options={"polling_interval": MEMORY_POLL},
         )
     else:
-        app.conf.update(broker_url=environment.redis_url)
+        app.conf.update(broker_url=environment.redis_url, CELERY_DB_REUSE_MAX=KEEP_FOR_TASKS)
     return app
 
 
+@celeryd_init.connect
+def prepare_worker(**_: Any) -> None:
+    """Before a worker of its own process forks."""
+    keep_connections()
+
+
+@task_prerun.connect
+def look_after_connections(**_: Any) -> None:
+    """A connection that broke in the task before is replaced."""
+    if not settings.EMBEDDED:
+        close_old_connections()
+
+
+import_module("config.tracing")
 app = make_app(settings.ENVIRONMENT)

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from django.db import connections
 
 #: How long a writer waits for another one; write transactions are kept below 20 ms, so this is never met in health.
 SQLITE_BUSY_SECONDS = 10
@@ -14,8 +17,11 @@ SQLITE_BUSY_SECONDS = 10
 #: Durable before acknowledged: WAL alone syncs only at checkpoints unless synchronous is FULL.
 SQLITE_PRAGMAS = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"
 
-#: Connections a web process holds at most. Processes that fork after connecting (Celery prefork) ask for `pool=0`.
+#: Connections a web process holds at most. Workers and runners keep one for each thread instead (`keep_connections`).
 DEFAULT_POOL = 10
+
+#: Seconds that a request waits for a connection, or for the server to answer one: then it fails, and says so.
+CONNECT_SECONDS = 5
 
 #: A writer that hangs inside a transaction would hold its cluster's lock: the server ends it.
 POSTGRES_OPTIONS = "-c idle_in_transaction_session_timeout=30000"
@@ -68,7 +74,7 @@ def _postgres(parts: SplitResult) -> dict[str, object]:
     name = unquote(parts.path.removeprefix("/"))
     if not name or "/" in name:
         raise DatabaseUrlError("a PostgreSQL URL ends in one database name.")
-    options: dict[str, object] = {"options": POSTGRES_OPTIONS}
+    options: dict[str, object] = {"options": POSTGRES_OPTIONS, "connect_timeout": CONNECT_SECONDS}
     size = DEFAULT_POOL
     for key, value in parse_qsl(parts.query, keep_blank_values=True):
         if key == "pool" and value.isascii() and value.isdigit():
@@ -81,7 +87,7 @@ def _postgres(parts: SplitResult) -> dict[str, object]:
                 f"Options are pool=NUMBER (0: no pool) and sslmode={'|'.join(SSL_MODES)}.",
             )
     if size:
-        options["pool"] = {"min_size": 1, "max_size": size}
+        options["pool"] = {"min_size": 1, "max_size": size, "timeout": CONNECT_SECONDS}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
@@ -92,3 +98,19 @@ def _postgres(parts: SplitResult) -> dict[str, object]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": options,
     }
+
+
+def keep_connections() -> None:
+    """Let each thread of this process keep a connection of its own, checked before it is used again after a pause.
+
+    For workers and runners. A pool does not survive a fork, and threads that never give their connection back would use one up; without
+    either, each task would connect anew.
+    """
+    connections.close_all()
+    for alias in connections:
+        connection = connections[alias]
+        if connection.vendor == "postgresql":
+            if "pool" in connection.settings_dict["OPTIONS"]:
+                cast(Any, connection).close_pool()
+                del connection.settings_dict["OPTIONS"]["pool"]
+            connection.settings_dict["CONN_MAX_AGE"] = None

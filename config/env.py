@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from config.database import DatabaseUrlError, connection_settings
+from config.logs import FORMATS, TEXT
 from config.secret import SECRET_FILE, ensure_secret, read_secret
 
 DATA_DIR = "SLICEKEEPER_DATA_DIR"
@@ -24,14 +25,17 @@ SECRET_KEY = "SLICEKEEPER_SECRET_KEY"
 BIND = "SLICEKEEPER_BIND"
 ALLOWED_HOSTS = "SLICEKEEPER_ALLOWED_HOSTS"
 HTTPS = "SLICEKEEPER_HTTPS"
+LOG_FORMAT = "SLICEKEEPER_LOG_FORMAT"
+METRICS_TOKEN = "SLICEKEEPER_METRICS_TOKEN"
 SHARED = "SLICEKEEPER_SHARED"  # read by the tests only
 PORT = "PORT"
 
-KNOWN = (DATA_DIR, DATABASE_URL, REDIS_URL, SECRET_KEY, BIND, ALLOWED_HOSTS, HTTPS, SHARED)
+KNOWN = (DATA_DIR, DATABASE_URL, REDIS_URL, SECRET_KEY, BIND, ALLOWED_HOSTS, HTTPS, LOG_FORMAT, METRICS_TOKEN, SHARED)
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 EVERYWHERE = ("0.0.0.0", "::")
 SECRET_MIN_LENGTH = 50  # characters, as Django's own deployment check asks
+METRICS_TOKEN_MIN_LENGTH = 20  # characters: guessing is not limited there
 DEFAULT_PORT = 8000
 MAX_PORT = 65_535
 
@@ -61,6 +65,8 @@ class Environment:
     port: int
     allowed_hosts: tuple[str, ...]
     https: bool  # pages are reached by https: secure cookies, redirect, HSTS
+    log_format: str
+    metrics_token: str  # "" where none is set: the metrics are for this machine only
     problems: tuple[Problem, ...] = field(default=())
 
     @property
@@ -95,6 +101,8 @@ def read(environ: Mapping[str, str], base_dir: Path) -> Environment:
         port=_port(environ, problems),
         allowed_hosts=_allowed_hosts(environ, bind, problems, embedded=embedded),
         https=_https(environ, problems, embedded=embedded),
+        log_format=_log_format(environ, problems),
+        metrics_token=_metrics_token(environ, problems),
         problems=tuple(problems),
     )
 
@@ -222,6 +230,30 @@ def _https(environ: Mapping[str, str], problems: list[Problem], *, embedded: boo
             )
         )
     return _SWITCH.get(text, True)
+
+
+def _log_format(environ: Mapping[str, str], problems: list[Problem]) -> str:
+    text = environ.get(LOG_FORMAT) or TEXT
+    if text in FORMATS:
+        return text
+    problems.append(
+        Problem(code="E009", message=f"{LOG_FORMAT} is {text!r}, which is no format of log lines.", hint=f"Write {' or '.join(FORMATS)}.")
+    )
+    return TEXT
+
+
+def _metrics_token(environ: Mapping[str, str], problems: list[Problem]) -> str:
+    token = environ.get(METRICS_TOKEN, "")
+    if not token or (len(token) >= METRICS_TOKEN_MIN_LENGTH and token.isascii() and token.isprintable() and " " not in token):
+        return token
+    problems.append(
+        Problem(
+            code="E010",
+            message=f"{METRICS_TOKEN} has {len(token)} characters; it needs {METRICS_TOKEN_MIN_LENGTH} or more, printable, no spaces.",
+            hint="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(32))'; unset, only this machine reads the metrics.",
+        )
+    )
+    return ""
 
 
 def _unknown_names(environ: Mapping[str, str], problems: list[Problem]) -> None:

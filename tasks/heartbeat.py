@@ -1,7 +1,7 @@
 """Signs of life: a heartbeat tells "nothing happens" from "nobody is there".
 
-The parts are `pass` and `slow` (a worker of that queue has run a task that beat or the tail sent it, so the broker works too), `tail` (somebody
-follows the logs and wakes the pass) and `pass/CLUSTER`. Each is written at most once in a few seconds, whatever happens.
+The parts are `pass` and `slow` (a worker of that queue has run a task sent to it, so the broker works too), `tail` (somebody follows
+the logs and wakes the pass) and `pass/CLUSTER`. Each is written at most once in a few seconds, whatever happens.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from clusters.domain.commands import Command
 from clusters.domain.ids import Instant
+from clusters.eventlog.correlation import correlation as current_correlation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,5 +17,5 @@ class Request:
     source: str
     request_id: str | None  # None: nobody will send it again; the position names it
     now: Instant | None = None  # cluster time of the decision; None: the cluster's clock says
-    correlation: str = ""
+    correlation: str = field(default_factory=current_correlation)  # what the work that asks belongs to
     causation: int | None = None

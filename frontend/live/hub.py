@@ -23,6 +23,7 @@ from clusters.domain.errors import ClusterError, UnknownCluster
 from clusters.eventlog.log import StoredLog
 from clusters.eventlog.store import default_log
 from frontend.live.feed import Feed, Step
+from frontend.live.figures import figures
 from frontend.live.frames import Hello, Resync, text_of
 from frontend.live.subscriber import Subscriber
 
@@ -56,6 +57,12 @@ class Channel:
         self._runner: asyncio.Task[None] | None = None
         self._noted = float("-inf")
         self.wake = asyncio.Event()
+        self.looked = time.monotonic()  # when the log was last read
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the log was last read, as far as anybody watches; any thread may ask."""
+        return time.monotonic() - self.looked if self._sockets else 0.0
 
     async def join(self, socket: Subscriber, since: int | None, epoch: str) -> None:
         """Greet the socket, give it what it missed since a position it knows, and everything from now on."""
@@ -82,9 +89,11 @@ class Channel:
         """Read the log to its head and send what changed; whether anything did."""
         async with self._reading:
             step = await self._hub.in_thread(self._feed.advance)
+            self.looked = time.monotonic()
             if step is None:
                 return False
             if step.resync:
+                figures.resyncs += 1
                 self._ring.clear()
             else:
                 self._ring.append(step)
@@ -148,6 +157,11 @@ class Hub:
         """Run what may block; one at a time, so that one database connection is enough."""
         return await self.loop.run_in_executor(self._thread, work)
 
+    @property
+    def silence(self) -> float:
+        """Seconds since the watched log was read that has waited longest; any thread may ask."""
+        return max((channel.silence for channel in tuple(self._channels.values())), default=0.0)
+
     def _told(self, cluster: str) -> None:
         """Something was appended in this process, by any thread."""
         channel = self._channels.get(cluster)
@@ -173,3 +187,8 @@ def the_hub() -> Hub:
     if _hub is None or _hub.loop is not asyncio.get_running_loop():
         _hub = Hub(default_log())
     return _hub
+
+
+def longest_silence() -> float:
+    """Of this process's hub, if it has one."""
+    return _hub.silence if _hub is not None else 0.0

@@ -27,7 +27,8 @@ def test_postgres_takes_everything_apart_and_decodes_it() -> None:
         "fleet",
     ]
     assert found["OPTIONS"]["sslmode"] == "require"
-    assert found["OPTIONS"]["pool"] == {"min_size": 1, "max_size": 4}
+    assert found["OPTIONS"]["pool"] == {"min_size": 1, "max_size": 4, "timeout": 5}
+    assert found["OPTIONS"]["connect_timeout"] == 5
 
 
 def test_postgres_without_a_host_uses_the_socket_and_pool_0_means_no_pool() -> None:
