@@ -28,12 +28,22 @@ class _RepeatedKey(Exception):
 
 def read_documents(content: bytes, max_bytes: int = MAX_FILE) -> list[object]:
     """The documents of a JSON or YAML file in order; raises BadInventory."""
+    return documents_of(read_text(content, max_bytes))
+
+
+def read_text(content: bytes, max_bytes: int = MAX_FILE) -> str:
+    """The text of a file, which is not empty; raises BadInventory."""
     if len(content) > max_bytes:
         size, most = len(content) / MEBIBYTE, max_bytes / MEBIBYTE
         _refuse("", f"the file has {size:.1f} MiB; give at most {most:g} MiB (kubectl get nodes -o json, without other kinds)")
     text = _decode(content)
     if not text.strip():
         _refuse("", f"the file is empty; {WANTED}")
+    return text
+
+
+def documents_of(text: str) -> list[object]:
+    """The documents that a text holds, as JSON or YAML; raises BadInventory."""
     if text.lstrip()[0] not in "{[":
         return yaml_documents(text)
     try:

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field, replace
 from clusters.domain.errors import InvalidRequest
 from clusters.inventory.labels import GPU_COUNT, PLACE_LABELS, is_label_key
 from clusters.inventory.model import Inventory, Known, Options, Problem, fatal, note
-from clusters.inventory.names import MAX_NODES, plain
-from clusters.inventory.node_facts import GPU_RESOURCE, NodeFacts, NodeReader, in_order, suspected
+from clusters.inventory.names import plain
+from clusters.inventory.node_facts import GPU_RESOURCE, NodeFacts, NodeReader
 from clusters.inventory.places import place_nodes
+from clusters.inventory.sorting import given_once, left_out, with_known_gpus
 
 _LISTS = ("List", "NodeList")
-#: Names told of those left out.
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,18 +41,18 @@ class KubernetesSource:
         """Lay the nodes over what is known of racks and domains."""
         if any(problem.fatal for problem in self.problems):
             return Inventory(problems=self.problems)
-        real = [_with_known_gpus(node, known) for node in self.nodes if not node.virtual]
+        real = [with_known_gpus(node, known) for node in self.nodes if not node.virtual]
         kept = [node for node in real if node.gpus]
         if not kept:
             lack = f"has {GPU_RESOURCE} in status.capacity or a label {GPU_COUNT}"
             message = f"none of the {len(self.nodes)} nodes {lack}; give the GPU nodes"
             return Inventory(problems=(*self.problems, fatal("", "", message)))
-        left_out = (
-            *_left_out("without GPUs", (node.name for node in real if not node.gpus)),
-            *_left_out("that stand for machines elsewhere (virtual-kubelet)", (node.name for node in self.nodes if node.virtual)),
+        lacking = (
+            *left_out("without GPUs", (node.name for node in real if not node.gpus)),
+            *left_out("that stand for machines elsewhere (virtual-kubelet)", (node.name for node in self.nodes if node.virtual)),
         )
         placed = place_nodes(kept, self.options, known)
-        return replace(placed, problems=(*self.problems, *left_out, *placed.problems))
+        return replace(placed, problems=(*self.problems, *lacking, *placed.problems))
 
 
 def node_items(documents: Sequence[object]) -> Items:
@@ -74,22 +73,9 @@ def kubernetes_source(items: Items, options: Options) -> KubernetesSource:
         if key is not None and not is_label_key(key):
             raise InvalidRequest(name, key, "give the key of a Kubernetes label, like topology.kubernetes.io/rack")
     reader = NodeReader(PLACE_LABELS | {key for key in (options.rack_label, options.domain_label) if key})
-    nodes: dict[str, NodeFacts] = {}
-    repeated: list[str] = []
-    for position, item in items.nodes:
-        node = reader.read(position, item)
-        if node is None:
-            continue
-        first = nodes.setdefault(node.name, node)
-        if first == node:
-            repeated.extend([node.name] if first is not node else [])
-        else:
-            message = f"this node is given with other content at {first.position}; give each node once"
-            reader.problems.append(fatal(position, node.name, message))
-    if len(nodes) > MAX_NODES:
-        reader.problems.append(fatal("", "", f"the file has {len(nodes):,} nodes; give at most {MAX_NODES:,}"))
-    notes = (*_other_kinds(items.others), *_repeated(repeated), *_unused(options, nodes.values()))
-    return KubernetesSource(nodes=tuple(nodes.values()), problems=(*reader.problems, *notes), options=options)
+    nodes, repeated = given_once((reader.read(position, item) for position, item in items.nodes), reader.problems)
+    notes = (*_other_kinds(items.others), *repeated, *_unused(options, nodes))
+    return KubernetesSource(nodes=nodes, problems=(*reader.problems, *notes), options=options)
 
 
 def _entries(documents: Sequence[object]) -> Iterator[tuple[str, object]]:
@@ -116,29 +102,9 @@ def _kind(item: object) -> str:
     return kind if item.get("apiVersion") in (None, "v1") else f"{plain(str(item['apiVersion']), 60)} {kind}"
 
 
-def _with_known_gpus(node: NodeFacts, known: Known) -> NodeFacts:
-    """A node that is known to have GPUs and shows none has lost sight of them: it stays, and takes no work."""
-    before = known.nodes.get(node.name)
-    if node.gpus or before is None:
-        return node
-    flags = in_order(suspected(dict(node.flags), f"reports none of its {before.gpus} GPUs"))
-    return replace(node, gpus=before.gpus, product=node.product or before.product, flags=flags)
-
-
-def _left_out(what: str, names: Iterable[str]) -> tuple[Problem, ...]:
-    listed = sorted(names)
-    return (note("", "", f"{_counted(listed, 'node')} {what} left out: {_shortened(listed)}"),) if listed else ()
-
-
 def _other_kinds(others: Counter[str]) -> tuple[Problem, ...]:
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(others.items()))
     return (note("", "", f"objects that are no nodes left out: {counted}"),) if others else ()
-
-
-def _repeated(names: list[str]) -> tuple[Problem, ...]:
-    listed = sorted(names)
-    told = f"{_counted(listed, 'node')} given again with the same content taken once: {_shortened(listed)}"
-    return (note("", "", told),) if listed else ()
 
 
 def _unused(options: Options, nodes: Iterable[NodeFacts]) -> tuple[Problem, ...]:
@@ -149,11 +115,3 @@ def _unused(options: Options, nodes: Iterable[NodeFacts]) -> tuple[Problem, ...]
         for key in wanted
         if key and key not in present
     )
-
-
-def _counted(names: list[str], noun: str) -> str:
-    return f"{len(names)} {noun}{'' if len(names) == 1 else 's'}"
-
-
-def _shortened(names: list[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

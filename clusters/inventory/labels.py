@@ -8,7 +8,7 @@ up anew and a node loses its clique when it leaves the fabric. OCI's `host.rack_
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 CLIQUE = "nvidia.com/gpu.clique"
@@ -79,7 +79,12 @@ def fabric_of(clique: str | None) -> Fabric:
 
 def is_rack_scale(labels: Mapping[str, str]) -> bool:
     """Whether the product is one whose NVLink joins the nodes of a rack."""
-    names = [labels[key] for key in _MACHINE_LABELS if key in labels]
+    return joins_a_rack([labels[key] for key in _MACHINE_LABELS if key in labels])
+
+
+def joins_a_rack(names: Iterable[str]) -> bool:
+    """Whether any of these names of GPUs and machines is one whose NVLink joins the nodes of a rack."""
+    names = list(names)
     sizes = [int(size[:6]) for name in names for size in _NVL_SIZE.findall(name)]
     if sizes:
         return max(sizes) >= _SMALLEST_RACK

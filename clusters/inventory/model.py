@@ -96,6 +96,7 @@ class Options:
 
     rack_label: str | None = None  # the Kubernetes label that names the rack
     domain_label: str | None = None  # the Kubernetes label that names the domain
+    topology: bytes | None = None  # Slurm's topology.yaml or topology.conf, beside the nodes
 
 
 class Source(Protocol):
@@ -118,7 +119,10 @@ class BadInventory(ClusterError):
 
 
 #: What an import takes, for messages about files that are something else.
-WANTED = "give Kubernetes nodes (kubectl get nodes -o json) or a native inventory (YAML with kind: SlicekeeperInventory)"
+WANTED = (
+    "give Kubernetes nodes (kubectl get nodes -o json), Slurm nodes (scontrol show nodes --json) "
+    "or a native inventory (YAML with kind: SlicekeeperInventory)"
+)
 #: Problems told in the error's own sentence; `problems` has them all.
 SHOWN = 3
 

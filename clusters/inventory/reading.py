@@ -12,6 +12,8 @@ from clusters.inventory.kubernetes import kubernetes_source, node_items
 from clusters.inventory.model import WANTED, BadInventory, Inventory, Known, Options, Source, fatal
 from clusters.inventory.names import plain
 from clusters.inventory.native import KIND, NativeSource, native_source
+from clusters.inventory.slurm import is_slurm, slurm_source
+from clusters.inventory.slurm_topology import FILE as TOPOLOGY
 
 _SLURM = re.compile(r"^\s*(NodeName|BlockName|SwitchName|BlockSizes|PartitionName|ClusterName)\s*=", re.MULTILINE | re.IGNORECASE)
 _KEYS_SHOWN = 4
@@ -25,8 +27,12 @@ def read_source(content: bytes, options: Options, max_bytes: int = MAX_FILE) -> 
         if _SLURM.search(content.decode("utf-8", "replace")):
             raise _wrong("a Slurm configuration or topology file") from None
         raise
-    native = [document for document in documents if is_native(document)]
-    if native:
+    if any(is_slurm(document) for document in documents):
+        return slurm_source(documents, options)
+    if options.topology is not None:
+        message = "a topology file goes with Slurm nodes, and these are none; leave it out, or give scontrol show nodes --json"
+        raise BadInventory([fatal(TOPOLOGY, "", message)])
+    if any(is_native(document) for document in documents):
         return _native(documents, options)
     items = node_items(documents)
     if items.nodes:
@@ -87,7 +93,7 @@ def _describe_mapping(document: dict[str, object]) -> str:
     if "switches" in document:
         return "a Topograph model"
     if "meta" in document and ("nodes" in document or "jobs" in document):
-        return "an answer of Slurm's REST API"
+        return "an answer of Slurm without nodes"
     if not document:
         return "an empty mapping"
     keys = ", ".join(list(document)[:_KEYS_SHOWN])

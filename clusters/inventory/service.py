@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from clusters.domain import health_events, inventory_events
 from clusters.domain.books import CONDITIONS
 from clusters.domain.clock import cluster_now
 from clusters.domain.dump import dump_state, load_state
 from clusters.domain.errors import ClusterExists, SourceConflict, UnknownCluster
-from clusters.domain.events import MAX_SOURCE_ID, PAYLOADS, NewEvent
+from clusters.domain.events import MAX_SOURCE_ID, PAYLOADS, NewEvent, Payload
 from clusters.domain.evolve import evolve
 from clusters.domain.ids import Instant
 from clusters.domain.state import ClusterState
@@ -47,6 +47,8 @@ class ImportReport:
     events: int  # facts appended, or to be appended by a dry run
     states: dict[str, int]  # nodes of the cluster by condition, afterwards; conditions that no node has are left out
     problems: tuple[Problem, ...]  # what is wrong with the file, but does not keep it from being imported
+    facts: tuple[Payload, ...] = field(default=(), repr=False)  # those appended, or to be appended
+    after: ClusterState | None = field(default=None, repr=False, compare=False)  # what a dry run leads to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +73,13 @@ def inventory_import(  # noqa: PLR0913  (one keyword for each thing that a user 
     by: str,
     rack_label: str | None = None,
     domain_label: str | None = None,
+    topology: bytes | None = None,
     create: bool = False,
     dry_run: bool = False,
 ) -> ImportReport:
     """Bring the cluster to what the file says; raises BadInventory, UnknownCluster, InvalidRequest, SourceConflict."""
-    source = read_source(content, Options(rack_label=rack_label, domain_label=domain_label))
-    digest = hashlib.blake2b(content, digest_size=8).hexdigest()
+    source = read_source(content, Options(rack_label=rack_label, domain_label=domain_label, topology=topology))
+    digest = hashlib.blake2b(content + (topology or b""), digest_size=8).hexdigest()
     correlation = plain(f"import {digest} of {filename} by {by}", MAX_SOURCE_ID)
     for _ in range(ATTEMPTS):
         basis = _basis(cluster, create=create, dry_run=dry_run)
@@ -92,7 +95,13 @@ def inventory_import(  # noqa: PLR0913  (one keyword for each thing that a user 
         except (_Overtaken, ClusterExists):
             continue
         return ImportReport(
-            racks=len(inventory.racks), nodes=len(inventory.nodes), events=len(facts), states=states, problems=inventory.problems
+            racks=len(inventory.racks),
+            nodes=len(inventory.nodes),
+            events=len(facts),
+            states=states,
+            problems=inventory.problems,
+            facts=tuple(fact.payload for fact in facts),
+            after=basis.twin,
         )
     raise SourceConflict(f"cluster {cluster!r} changed each of the {ATTEMPTS} times that the import was worked out; try again")
 

@@ -7,6 +7,7 @@ import re
 from clusters.inventory.conditions import SENTINEL
 from clusters.inventory.labels import GPU_COUNT, PLACE_LABELS, REPLICAS
 from clusters.inventory.native import STATES
+from clusters.inventory.slurm_nodes import STATE_FLAGS, TOLD
 from tests.domain.inventory.files import messages, read
 from tests.support.shared import ROOT
 
@@ -25,3 +26,4 @@ def test_the_guide_names_every_label_and_state_that_is_read() -> None:
     words = set(re.findall(r"`([^`\n]+)`", GUIDE))
     assert {*PLACE_LABELS, GPU_COUNT, REPLICAS, SENTINEL} <= words
     assert all(state in GUIDE for state in STATES)
+    assert {*STATE_FLAGS, *TOLD} <= words

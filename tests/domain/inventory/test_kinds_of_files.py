@@ -46,7 +46,7 @@ def test_nodes_are_found_however_they_were_printed(content: str, names: list[str
         ("BlockName=rack01 Nodes=gb01-ct[01-18]\nBlockSizes=16,32", "a Slurm configuration or topology file"),
         ("# common\nNodeName=n[1-18] Gres=gpu:4: x\nfoo: [", "a Slurm configuration or topology file"),
         ("- topology: nvl72\n  block: {block_sizes: [18]}", "a Slurm topology.yaml"),
-        ('{"nodes": [], "meta": {"slurm": {}}}', "an answer of Slurm's REST API"),
+        ('{"nodes": [], "meta": {"slurm": {}}}', "an answer of Slurm without nodes"),
         ("switches: {core: {}}\nblocks: []", "a Topograph model"),
         ("[1, 2, 3]", "a list of 3 items that are not nodes"),
         ("{}", "an empty mapping"),
@@ -94,7 +94,8 @@ def test_a_file_without_gpu_nodes_is_refused_rather_than_taken_for_an_empty_clus
 
 def test_every_other_file_of_the_reference_data_is_refused_by_name() -> None:
     formats = shared_path("data", "formats")
-    files = [file for file in sorted(formats.glob("*/*")) if file.is_file() and file.parent.name != "k8s-nodes"]
+    read_by_us = ("k8s-nodes/", "slurm/slurmrestd-0.0.44-slurm-node")
+    files = [file for file in sorted(formats.glob("*/*")) if file.is_file() and not str(file.relative_to(formats)).startswith(read_by_us)]
     assert len(files) > 50
     for file in files:
         inventory = read(file.read_bytes())
