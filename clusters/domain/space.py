@@ -124,10 +124,12 @@ class Space:
 
     def owed(self, domain: int, policy: Policy) -> int:
         """Spares the domain owes now: at most what it has free."""
+        return min(self.target(domain, policy), self.count[domain])
+
+    def target(self, domain: int, policy: Policy) -> int:
+        """Spares the domain should have, whether it can or not."""
         wanted = max((policy.target_spares if want is None else want for want in self.wants[domain]), default=0)
-        if policy.spares_scope is SparesScope.ALL:
-            wanted = max(wanted, policy.target_spares)
-        return min(wanted, self.count[domain])
+        return max(wanted, policy.target_spares) if policy.spares_scope is SparesScope.ALL else wanted
 
     def locate(self, node: int) -> tuple[int, int]:
         """The node's domain and its bit in that domain's masks."""

@@ -5,59 +5,100 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('clusters', '0003_fleets'),
+        ("clusters", "0003_fleets"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='BooksSample',
+            name="BooksSample",
             fields=[
-                ('pk', models.CompositePrimaryKey('cluster_id', 'build', 'width', 'at', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('build', models.IntegerField()),
-                ('width', models.BigIntegerField()),
-                ('at', models.BigIntegerField()),
-                ('seq', models.BigIntegerField()),
-                ('books', models.TextField()),
-                ('cluster', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='clusters.cluster')),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "cluster_id", "build", "width", "at", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("build", models.IntegerField()),
+                ("width", models.BigIntegerField()),
+                ("at", models.BigIntegerField()),
+                ("seq", models.BigIntegerField()),
+                ("books", models.TextField()),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="clusters.cluster",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('at',),
+                "ordering": ("at",),
             },
         ),
         migrations.CreateModel(
-            name='DomainRecord',
+            name="DomainRecord",
             fields=[
-                ('pk', models.CompositePrimaryKey('cluster_id', 'build', 'domain', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('build', models.IntegerField()),
-                ('domain', models.TextField()),
-                ('seq', models.BigIntegerField()),
-                ('first', models.BigIntegerField()),
-                ('since', models.BigIntegerField()),
-                ('nodes', models.IntegerField()),
-                ('unavailable', models.IntegerField()),
-                ('spells', models.TextField()),
-                ('interruptions', models.IntegerField()),
-                ('whole_outages', models.IntegerField()),
-                ('cluster', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='clusters.cluster')),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "cluster_id", "build", "domain", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("build", models.IntegerField()),
+                ("domain", models.TextField()),
+                ("seq", models.BigIntegerField()),
+                ("first", models.BigIntegerField()),
+                ("since", models.BigIntegerField()),
+                ("nodes", models.IntegerField()),
+                ("unavailable", models.IntegerField()),
+                ("spells", models.TextField()),
+                ("interruptions", models.IntegerField()),
+                ("whole_outages", models.IntegerField()),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="clusters.cluster",
+                    ),
+                ),
             ],
             options={
-                'abstract': False,
+                "abstract": False,
             },
         ),
         migrations.CreateModel(
-            name='ShapeRecord',
+            name="ShapeRecord",
             fields=[
-                ('pk', models.CompositePrimaryKey('cluster_id', 'build', 'shape', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('build', models.IntegerField()),
-                ('shape', models.CharField(max_length=64)),
-                ('seq', models.BigIntegerField()),
-                ('node_time', models.BigIntegerField()),
-                ('cluster', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='clusters.cluster')),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "cluster_id", "build", "shape", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("build", models.IntegerField()),
+                ("shape", models.CharField(max_length=64)),
+                ("seq", models.BigIntegerField()),
+                ("node_time", models.BigIntegerField()),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="clusters.cluster",
+                    ),
+                ),
             ],
             options={
-                'abstract': False,
+                "abstract": False,
             },
         ),
     ]

@@ -58,8 +58,8 @@ def test_recorded_is_what_the_whole_log_says() -> None:
         for level, time in times.spells.items():
             assert mine.spells[level] == pytest.approx(time, abs=60_000_000)
     assert recorded.mix.keys() == folded.mix.keys()
-    for shape, time in folded.mix.items():
-        assert recorded.mix[shape] == pytest.approx(time, abs=40 * 60_000_000)
+    for shape, used in folded.mix.items():
+        assert recorded.mix[shape] == pytest.approx(used, abs=40 * 60_000_000)
     assert sum(times.interruptions for times in recorded.live.observed.domains.values()) == 61
 
 

@@ -1,0 +1,250 @@
+"""Spares against target: what each domain should keep, what it has, and what would restore one that has too few.
+
+Nothing here moves anything. A repaired node is a spare again by the books alone: the last owed free nodes of a domain are its spares, so
+one more free node is one more spare until the target is met. Nothing is lent yet, so there is nothing to take back.
+
+For a domain below target, `restore` looks for the restartable work whose moving costs least: one slice, what shares a node, or several
+jobs on one node or less together. The price is the GPU-time since each job's last checkpoint, as the books would charge it. Every move is
+proven: on a fork of the space the work is taken away, placed outside the domain as placement would, and the domain then has its spares,
+while no other domain is further below its target than before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clusters.domain.decision import Refusal
+from clusters.domain.ids import MINUTE, SECOND, Duration, Instant
+from clusters.domain.job_events import SliceAssignment
+from clusters.domain.jobs import ACTIVE, JobKind, Recovery
+from clusters.domain.policy import Policy
+from clusters.domain.space import Space
+from clusters.domain.state import ClusterState, Job, Slice
+from scheduling.domain.placement import place_shape
+from scheduling.domain.shape import slice_shape
+from scheduling.domain.trial import Trial
+
+#: Checkpoints are taken to be so far apart where a job does not say.
+USUAL_INTERVAL = 60 * MINUTE
+
+#: Proofs tried in one look at a cluster, a fraction of a millisecond each: it must not keep the pass waiting.
+MOST_PROOFS = 48
+#: Of these, for one domain.
+MOST_TRIES = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainSpares:
+    """One domain that should have spares."""
+
+    domain: str
+    target: int  # nodes it should keep free
+    present: int  # of these, nodes that are free
+
+    @property
+    def missing(self) -> int:
+        """What it lacks."""
+        return self.target - self.present
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One slice, or part of a node, that would run elsewhere."""
+
+    job: str
+    slice: int
+    nodes: tuple[str, ...]  # that it has now
+    to: SliceAssignment  # that it would get
+    cost: Duration  # GPU-time that would be done again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restoration:
+    """What would bring a domain back to its target, or why nothing would."""
+
+    domain: str
+    moves: tuple[Move, ...] = ()
+    reason: str = ""  # why there are none
+
+    @property
+    def cost(self) -> Duration:
+        """GPU-time that would be done again."""
+        return sum(move.cost for move in self.moves)
+
+
+#: A slice of a job: (job, number).
+Work = tuple[Job, int]
+
+
+def domain_spares(state: ClusterState) -> list[DomainSpares]:
+    """Every domain that should have spares, in index order."""
+    found: list[DomainSpares] = []
+    for domain, group in enumerate(state.topology.domains):
+        target = state.space.target(domain, state.policy) if state.topology.known[domain] else 0
+        if target:
+            found.append(DomainSpares(domain=group.name, target=target, present=min(target, state.space.count[domain])))
+    return found
+
+
+def restorations(state: ClusterState, now: Instant, proofs: int = MOST_PROOFS) -> list[Restoration]:
+    """For each domain below target, the one that lacks most first, what would restore it; fewer where the proofs run out."""
+    below = sorted((spares for spares in domain_spares(state) if spares.missing), key=lambda spares: -spares.missing)
+    work = _work_by_domain(state) if below else {}
+    found: list[Restoration] = []
+    for spares in below:
+        if proofs <= 0:
+            break
+        tries = min(proofs, MOST_TRIES)
+        restoration, used = restore(state, spares, work.get(spares.domain, []), now, tries)
+        proofs -= used
+        found.append(restoration)
+    return found
+
+
+def restore(state: ClusterState, spares: DomainSpares, work: Sequence[Work], now: Instant, tries: int) -> tuple[Restoration, int]:
+    """The cheapest moves that a proof bears out, and how many proofs that took."""
+    movable = list(_groups(state, spares.domain, work))
+    if not movable:
+        return Restoration(domain=spares.domain, reason="no restartable work runs in it"), 0
+    movable.sort(key=lambda group: (_price(state, group, now), _names(group)))
+    options = sorted(_options(state, spares, movable), key=lambda option: (_price(state, option, now), _names(option)))
+    for number, option in enumerate(options[:tries], 1):
+        places = _prove(state, spares.domain, option)
+        if places is not None:
+            moves = tuple(_move(state, work, place, now) for work, place in zip(option, places, strict=True))
+            return Restoration(domain=spares.domain, moves=moves), number
+    return Restoration(domain=spares.domain, reason="its restartable work has no other place now"), min(tries, len(options))
+
+
+# ---- what could move
+
+
+def _work_by_domain(state: ClusterState) -> dict[str, list[Work]]:
+    found: dict[str, list[Work]] = {}
+    for name in sorted(state.jobs):
+        job = state.jobs[name]
+        for number, part in enumerate(job.slices):
+            found.setdefault(part.domain, []).append((job, number))
+    return found
+
+
+def _groups(state: ClusterState, domain: str, work: Sequence[Work]) -> Iterator[list[Work]]:
+    """What must move together to free whole nodes: a slice, or all that share a node."""
+    shared: dict[str, list[Work]] = {}
+    for job, number in work:
+        part = job.slices[number]
+        if not part.gpus:
+            if _movable(state, job):
+                yield [(job, number)]
+        elif part.nodes[0] is not None:
+            shared.setdefault(part.nodes[0], []).append((job, number))
+    for node, group in sorted(shared.items()):
+        all_of_it = len(group) == len(state.nodes[node].shares)  # else some work there is ending, and nobody can move it
+        if all_of_it and all(_movable(state, job) for job, _ in group):
+            yield group
+
+
+def _movable(state: ClusterState, job: Job) -> bool:
+    settled = job.state in ACTIVE and job.id not in state.lost and not job.leaving
+    asked = job.request.restartable and (job.request.kind is not JobKind.INTERACTIVE or state.policy.interactive_preemptible)
+    return settled and asked
+
+
+def _options(state: ClusterState, spares: DomainSpares, groups: Sequence[list[Work]]) -> Iterator[list[Work]]:
+    """Each group that may suffice alone, and of the others as many together as suffice, in the order given: the cheapest first."""
+    small: list[list[Work]] = []
+    for group in groups:
+        if _frees(state, group) >= spares.missing or group[0][0].width > 1:
+            yield group
+        else:
+            small.append(group)
+    together: list[Work] = []
+    for group in small:
+        together += group
+        if _frees(state, together) >= spares.missing:
+            yield together
+            return
+
+
+def _frees(state: ClusterState, group: Sequence[Work]) -> int:
+    nodes = {name for job, number in group for name in job.slices[number].nodes if name is not None}
+    return sum(state.nodes[name].placeable for name in nodes)
+
+
+def _names(group: Sequence[Work]) -> tuple[tuple[str, int], ...]:
+    return tuple((job.id, number) for job, number in group)
+
+
+# ---- what it costs
+
+
+def _price(state: ClusterState, group: Sequence[Work], now: Instant) -> Duration:
+    return sum(rolled_back(state, job, number, now) for job, number in group)
+
+
+def rolled_back(state: ClusterState, job: Job, number: int, now: Instant) -> Duration:
+    """GPU-time done again if the slice moves: the whole job's, or the slice's where state comes from a peer.
+
+    No checkpoint is reported to the log yet: a job that has run for two of its intervals is taken to keep them, one that has not to have
+    none.
+    """
+    if job.started_at is None:
+        return 0
+    declared = job.request.checkpoint_interval_s
+    interval = USUAL_INTERVAL if declared is None else declared * SECOND
+    run = max(0, now - job.started_at)
+    since = run if run < 2 * interval else interval
+    parts = [job.slices[number]] if job.request.recovery is Recovery.PEER else job.slices
+    return since * sum(_gpus(state, part) for part in parts)
+
+
+def _gpus(state: ClusterState, part: Slice) -> int:
+    return len(part.gpus) or sum(state.nodes[name].gpus for name in part.nodes if name is not None)
+
+
+# ---- whether it would do
+
+
+def _prove(state: ClusterState, domain: str, group: Sequence[Work]) -> list[SliceAssignment] | None:
+    """Where the work would run; None unless all of it has a place and the domain then has its spares, at nobody's cost."""
+    trial = Trial(state)
+    space, policy, topology = trial.space, trial.policy, trial.topology
+    index = topology.domain_index[domain]
+    for job, number in group:
+        _take_away(trial, index, job, number)
+    places: list[SliceAssignment] = []
+    for job, number in group:
+        shape = slice_shape(topology, job.request, policy, len(job.slices[number].nodes))
+        outcome = place_shape(space, shape, policy, (~(1 << index),))
+        if isinstance(outcome, Refusal):
+            return None
+        trial.take_slice(outcome[0])
+        if job.width > 1:
+            space.add_want(topology.domain_index[outcome[0].domain], job.request.spares)
+        places.append(outcome[0])
+    homes = {topology.domain_index[place.domain] for place in places}
+    worse = any(_missing(space, home, policy) > _missing(state.space, home, policy) for home in homes)
+    return None if worse or _missing(space, index, policy) else places
+
+
+def _take_away(trial: Trial, domain: int, job: Job, number: int) -> None:
+    part, topology = job.slices[number], trial.topology
+    names = [name for name in part.nodes if name is not None]
+    if part.gpus:
+        trial.space.give_gpus(topology.index[names[0]], sum(1 << gpu for gpu in part.gpus))
+        return
+    if job.width > 1:
+        trial.space.drop_want(domain, job.request.spares)
+    first = topology.domains[domain].first
+    trial.space.give_mask(domain, sum(1 << topology.index[name] - first for name in names))
+
+
+def _missing(space: Space, domain: int, policy: Policy) -> int:
+    return space.target(domain, policy) - space.owed(domain, policy)
+
+
+def _move(state: ClusterState, work: Work, place: SliceAssignment, now: Instant) -> Move:
+    job, number = work
+    nodes = tuple(name for name in job.slices[number].nodes if name is not None)
+    return Move(job=job.id, slice=number, nodes=nodes, to=place, cost=rolled_back(state, job, number, now))
