@@ -26,6 +26,9 @@ QUEUES = ("pass", "slow")
 #: Seconds between sweeps of the pass: the net under a wake-up that was lost.
 SWEEP_PERIOD = 10.0
 
+#: Seconds between looks at the spares: advice for people may be a little old.
+SPARES_PERIOD = 15.0
+
 #: Seconds between looks into the in-memory queue. The transport's default of 1 s would make a task wait half of it.
 MEMORY_POLL = 0.01
 
@@ -38,7 +41,7 @@ def make_app(environment: Environment) -> Celery:
     """Return the application for one process (memory broker) or several (Redis)."""
     app = Celery("slicekeeper", set_as_current=True)
     app.conf.update(
-        imports=("tasks.passes", "tasks.housekeeping"),
+        imports=("tasks.passes", "tasks.housekeeping", "tasks.spares"),
         task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
         task_default_queue="slow",
         task_routes={"tasks.passes.*": {"queue": "pass"}},
@@ -58,6 +61,7 @@ def make_app(environment: Environment) -> Celery:
                 "schedule": SWEEP_PERIOD,
                 "options": {"queue": "pass", "expires": SWEEP_PERIOD},
             },
+            "spares": {"task": "tasks.spares.look", "schedule": SPARES_PERIOD, "options": {"expires": SPARES_PERIOD}},
         },
     )
     if environment.embedded:

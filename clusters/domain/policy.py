@@ -153,8 +153,7 @@ SETTINGS: tuple[Setting, ...] = (
         label="Interactive work may be preempted",
         group=_QUEUE,
         switch=True,
-        used=False,
-        meaning="Whether interactive jobs may be stopped to make room for others.",
+        meaning="Whether interactive jobs may be stopped to make room for others. So far only the advice on spares asks.",
     ),
     Setting(
         name="offender_failures",
