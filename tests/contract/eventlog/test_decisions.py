@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.db import connections
@@ -22,6 +23,7 @@ from clusters.eventlog.log import StoredLog
 from clusters.eventlog.memory import MemoryLog
 from clusters.eventlog.port import Committed
 from clusters.eventlog.request import Request
+from clusters.eventlog.storage import Writer
 from tests.contract.eventlog.conftest import WALL, Opener
 from tests.contract.eventlog.toy import CLUSTER, always, ask, create, decide, fact, inventory, run_pass, stopped, submit, suspicion
 
@@ -276,6 +278,29 @@ def test_r25_what_contradicts_the_state_never_enters_the_log(toy: StoredLog, bro
     assert (toy.head(CLUSTER), toy.claims(CLUSTER), len(list(toy.decisions(CLUSTER)))) == (9, {}, 1)
     assert dump_state(toy.live(CLUSTER).catch_up()) == before
     assert [event.kind for event in run_pass(toy)] == ["JobPlaced"]
+
+
+def test_a_commit_that_fails_at_its_very_end_leaves_the_live_state_true(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The events were folded when the disk was full: the state is made anew, though the head has passed its position meanwhile."""
+    log, other = opener(), opener()
+    create(log)
+    writing = log._store.writing
+
+    @contextmanager
+    def full(cluster: str) -> Iterator[Writer]:
+        with writing(cluster) as writer:
+            yield writer
+            raise OSError("disk full")
+
+    monkeypatch.setattr(log._store, "writing", full)
+    with pytest.raises(OSError, match="disk full"):
+        submit(log, "a")
+    monkeypatch.undo()
+    assert log.head(CLUSTER) == 8
+    other.append_facts(CLUSTER, [suspicion(1), suspicion(2)])
+    state = log.live(CLUSTER).catch_up()
+    assert dump_state(state) == dump_state(other.live(CLUSTER).catch_up())
+    assert (state.seq, state.jobs) == (10, {})
 
 
 def test_r24_each_decision_made_again_on_its_state_comes_to_the_same_events(toy: StoredLog) -> None:
