@@ -41,6 +41,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
+    "config.probes.ProbeMiddleware",  # answers before hosts and logins are looked at: probes know an address, not a name
+    "config.requests.RequestMiddleware",  # names, times and counts what all the others do
     "django.middleware.security.SecurityMiddleware",
     "config.static.StaticFilesMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -48,7 +50,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",  # every page, unless it says otherwise
+    "frontend.accounts.access.AccessMiddleware",  # every route, by its row in frontend/accounts/routes.py
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -61,6 +63,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "frontend.accounts.context.may",
             ],
         },
     },
@@ -143,4 +146,4 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
-LOGGING = logging_config()
+LOGGING = logging_config(ENVIRONMENT.log_format)

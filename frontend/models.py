@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from frontend.accounts.models import LoginToken
+from frontend.accounts.models import ApiToken, LoginToken
 
-__all__ = ["LoginToken"]
+__all__ = ["ApiToken", "LoginToken"]

@@ -1,4 +1,4 @@
-"""How often somebody may try a login token."""
+"""How often somebody may try a secret: the token of a login link, or of a program."""
 
 from __future__ import annotations
 
@@ -44,6 +44,14 @@ class TryLimit:
             if len(self._tries) > MOST_NETWORKS:
                 del self._tries[next(iter(self._tries))]
             return 0.0
+
+    def blocked(self, address: str) -> float:
+        """The seconds after which the next try is allowed; 0 where it is now. Counts nothing."""
+        network, now = network_of(address), self._clock()
+        with self._lock:
+            started, tries = self._tries.get(network, (now, 0))
+        left = started + self._window - now
+        return left if tries >= self._most and left > 0 else 0.0
 
     def forget(self) -> None:
         """Start anew."""

@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from frontend.accounts.models import LoginToken
+from frontend.accounts.roles import Role, administrators, grant
 
 LINK_LIFETIME = timedelta(hours=24)
 TOKEN_BYTES = 32
@@ -35,13 +36,13 @@ def first_run_link(base_url: str) -> str:
 
 
 def first_user() -> User:
-    """The user of the first run, made where there is no user at all."""
-    known = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    """The first administrator; where there is none, the user of the first run becomes one."""
+    known = administrators().first()
     if known is not None:
         return known
-    user, _ = User.objects.get_or_create(
-        username=FIRST_USER, defaults={"is_superuser": True, "is_staff": True, "password": make_password(None)}
-    )
+    with transaction.atomic():
+        user, _ = User.objects.get_or_create(username=FIRST_USER, defaults={"password": make_password(None)})
+        grant(user, Role.ADMIN)
     return user
 
 

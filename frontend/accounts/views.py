@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 from django.contrib.auth import login, logout
-from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -25,7 +24,6 @@ TOO_MANY = "Too many tries: wait a minute"
 MOST_CHARACTERS = 2_000
 
 
-@login_not_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:

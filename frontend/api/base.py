@@ -1,4 +1,7 @@
-"""What all views of the API share: the session with CSRF, JSON in and out, problems for errors, one schema."""
+"""What all views of the API share: tokens, or the session with CSRF; JSON in and out, problems for errors, one schema.
+
+Who may call what is decided before a view is asked, by `frontend.accounts.access`.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,46 @@ from typing import Any
 
 import msgspec
 from drf_spectacular.authentication import SessionScheme
-from drf_spectacular.extensions import OpenApiSerializerExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
-from rest_framework.authentication import SessionAuthentication
-from rest_framework.permissions import BasePermission, IsAdminUser, IsAuthenticated
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.permissions import BasePermission, IsAuthenticated
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from frontend.accounts.access import caller_of
 from frontend.api.errors import MEDIA_TYPE, Problem
 from frontend.api.parsers import StrictJSONParser
 
 #: Statuses of problems that any operation may answer with, and those of operations with a body.
-PROBLEMS = (401, 403, 404, 422, 503)
+PROBLEMS = (401, 403, 404, 422, 429, 503)
 WRITE_PROBLEMS = (400, 409, 413)
 
 _REF = "#/components/schemas/{name}"
 
 
-class SessionLogin(SessionAuthentication):
-    """The session of the pages. Who has none is told 401, not 403."""
+class TokenLogin(BaseAuthentication):
+    """The token that the gate has found. No browser sends one by itself, so there is no CSRF to guard against."""
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        return (request._request.user, None) if caller_of(request).by_token else None
 
     def authenticate_header(self, request: Request) -> str:
-        return "Session"
+        return "Bearer"
+
+
+class SessionLogin(SessionAuthentication):
+    """The session of the pages, with its CSRF token. Who has none is told 401, not 403."""
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+#: What every view takes; a token comes first.
+LOGINS: list[type[BaseAuthentication]] = [TokenLogin, SessionLogin]
 
 
 class Schema(AutoSchema):
@@ -47,18 +65,11 @@ class Schema(AutoSchema):
 class ApiView(APIView):
     """A view of the API."""
 
-    authentication_classes = [SessionLogin]
+    authentication_classes = LOGINS
     permission_classes: list[type[BasePermission]] = [IsAuthenticated]
     parser_classes = [StrictJSONParser]
     renderer_classes = [JSONRenderer]
     schema = Schema()
-
-
-class AdminWrites(IsAdminUser):
-    """Administrators may change, others may look. It goes after IsAuthenticated."""
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        return request.method in ("GET", "HEAD", "OPTIONS") or super().has_permission(request, view)
 
 
 def answer(value: msgspec.Struct, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -90,3 +101,13 @@ class SessionLoginScheme(SessionScheme):  # type: ignore[no-untyped-call]
     """How the schema describes the session."""
 
     target_class = "frontend.api.base.SessionLogin"
+
+
+class TokenLoginScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the schema describes tokens."""
+
+    target_class = "frontend.api.base.TokenLogin"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "a token of Slicekeeper: sk_..."}

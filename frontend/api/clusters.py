@@ -1,4 +1,4 @@
-"""Clusters, their snapshots, and the policy in force."""
+"""Clusters and their snapshots."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters.domain.policy import Policy
+from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer
 from frontend.live.frames import Snapshot
 from frontend.live.snapshots import snapshots_of
-from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary, reading
+from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary
 
 
 class Clusters(msgspec.Struct, frozen=True):
@@ -22,19 +22,13 @@ class Clusters(msgspec.Struct, frozen=True):
     items: list[ClusterSummary]
 
 
-class PolicyInForce(msgspec.Struct, frozen=True):
-    """The policy that decisions read now."""
-
-    version: int
-    policy: Policy
-
-
 class ClusterListView(ApiView):
     """All clusters."""
 
     @extend_schema(operation_id="clusters_list", responses=Clusters)
     def get(self, request: Request) -> Response:
-        return answer(Clusters([cluster_summary(name) for name in cluster_names()]))
+        seen = filter(caller_of(request).sees, cluster_names())
+        return answer(Clusters([cluster_summary(name) for name in seen]))
 
 
 class ClusterView(ApiView):
@@ -65,12 +59,3 @@ class SnapshotView(ApiView):
         response["Cache-Control"] = "private, no-cache"
         patch_vary_headers(response, ("Accept-Encoding", "Cookie"))
         return response
-
-
-class PolicyView(ApiView):
-    """The policy in force."""
-
-    @extend_schema(operation_id="policy_get", responses=PolicyInForce)
-    def get(self, request: Request, cluster: str) -> Response:
-        with reading(cluster) as state:
-            return answer(PolicyInForce(state.policy_version, state.policy))

@@ -1,7 +1,8 @@
 """Every error of the API as RFC 9457 problem details. This is the only place that turns an exception into a response.
 
-400 the request cannot be read; 401 not signed in; 403 not allowed; 404 no such thing; 409 it does not go with the present state, or with
-what was sent before; 413 too large; 422 it can be read, but a value is wrong or nothing in this cluster could ever serve it; 503 try later.
+400 the request cannot be read; 401 not signed in; 403 not allowed; 404 no such thing; 405 no such method; 409 it does not go with the
+present state, or with what was sent before; 413 too large; 422 it can be read, but a value is wrong or nothing in this cluster could ever
+serve it; 429 too many tries; 503 try later.
 `code` is stable, `errors` names each field with its value and what would be right.
 """
 
@@ -10,13 +11,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 
 import msgspec
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import OperationalError
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters.domain.decision import Refusal
@@ -87,6 +90,39 @@ class Invalid(Exception):
         self.errors = errors
 
 
+class NotSignedIn(exceptions.NotAuthenticated):
+    """There is neither a session nor a token."""
+
+    default_detail = "Sign in, or send a token: Authorization: Bearer sk_..."
+    auth_header = "Bearer"
+
+
+class BadToken(exceptions.AuthenticationFailed):
+    """The token is unknown, revoked or expired, or its owner was deactivated."""
+
+    default_detail = "The token is unknown, was revoked or has expired; make another one"
+    default_code = "bad-token"
+    auth_header = 'Bearer error="invalid_token"'
+
+
+class Throttled(exceptions.Throttled):
+    """Too many bad tokens came from there."""
+
+    default_code = "too-many-tries"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = ceil(seconds)
+
+
+class MethodNotThere(exceptions.MethodNotAllowed):
+    """The route has no such method."""
+
+    def __init__(self, method: str, methods: Sequence[str]) -> None:
+        super().__init__(method)
+        self.methods = methods
+
+
 class Unreadable(exceptions.APIException):
     """The body is not what it says it is."""
 
@@ -113,7 +149,6 @@ _STATUS: dict[type[ClusterError], int] = {
 
 _OTHERS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (Http404, 404, "not-found", "There is nothing at this path"),
-    (PermissionDenied, 403, "permission-denied", "Your account may not do this"),
     (RequestDataTooBig, 413, "too-large", "Send less at a time"),
     (OperationalError, UNAVAILABLE, "unavailable", "The database does not answer"),
 )
@@ -135,6 +170,8 @@ _TITLES: dict[str, str] = {
     "unreadable": "The request cannot be read",
     "too-large": "The request is too large",
     "not-authenticated": "Not signed in",
+    "bad-token": "This token is no good",
+    "too-many-tries": "Too many tries",
     "permission-denied": "Not allowed",
     "unavailable": "Not available now",
     "internal": "Something went wrong here",
@@ -143,8 +180,19 @@ _TITLES: dict[str, str] = {
 
 def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
     """The answer to whatever a view raised."""
+    problem, headers = answer_to(exc, context.get("request"))
+    return Response(msgspec.to_builtins(problem), status=problem.status, headers=headers, content_type=MEDIA_TYPE)
+
+
+def problem_response(exc: Exception, request: HttpRequest) -> HttpResponse:
+    """The same, before any view of the API was asked."""
+    problem, headers = answer_to(exc, request)
+    return HttpResponse(msgspec.json.encode(problem), status=problem.status, headers=headers, content_type=MEDIA_TYPE)
+
+
+def answer_to(exc: Exception, request: HttpRequest | Request | None) -> tuple[Problem, dict[str, str]]:
+    """The problem and the headers that go with it."""
     problem = problem_of(exc)
-    request = context.get("request")
     if problem.status == INTERNAL:
         logger.error("the API failed", exc_info=exc)
     elif problem.status in (401, 403):
@@ -152,8 +200,12 @@ def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response:
         security.warning("API request from %s to %s refused: %s", who, request.path if request else "?", problem.code)
     headers = {"Retry-After": str(RETRY_SECONDS)} if problem.status == UNAVAILABLE else {}
     if problem.status == 401:
-        headers["WWW-Authenticate"] = str(getattr(exc, "auth_header", "Session"))
-    return Response(msgspec.to_builtins(problem), status=problem.status, headers=headers, content_type=MEDIA_TYPE)
+        headers["WWW-Authenticate"] = str(getattr(exc, "auth_header", "Bearer"))
+    if isinstance(exc, MethodNotThere):
+        headers["Allow"] = ", ".join(exc.methods)
+    if isinstance(exc, Throttled):
+        headers["Retry-After"] = str(exc.seconds)
+    return problem, headers
 
 
 def problem_of(exc: Exception) -> Problem:
@@ -167,6 +219,8 @@ def problem_of(exc: Exception) -> Problem:
         return _problem(INVALID, "invalid", str(exc), exc.errors)
     if isinstance(exc, exceptions.APIException):
         return _problem(exc.status_code, _code_of(exc), str(exc.detail))
+    if isinstance(exc, PermissionDenied):
+        return _problem(403, "permission-denied", str(exc) or "Your account may not do this")
     for kind, status, code, detail in _OTHERS:
         if isinstance(exc, kind):
             return _problem(status, code, detail)

@@ -98,11 +98,15 @@ def checked(kind: Callable[..., Input], data: Any) -> dict[str, Any]:
     return values
 
 
-def _errors(errors: Mapping[str, Any], data: Any) -> Iterator[FieldError]:
+def _errors(errors: Mapping[str, Any], data: Any, within: str = "") -> Iterator[FieldError]:
     for name, messages in errors.items():
         whole = name == "non_field_errors"
         value = data if whole else data.get(name) if isinstance(data, Mapping) else None
-        yield FieldError("" if whole else shown_name(name), shown(value), str(messages[0]))
+        path = within[:-1] if whole else within + shown_name(name)
+        if isinstance(messages, Mapping):
+            yield from _errors(messages, value, f"{path}.")
+        else:
+            yield FieldError(path, shown(value), str(messages[0]))
 
 
 def shown_name(name: str) -> str:

@@ -22,6 +22,8 @@ from clusters.domain.jobs import (
     Recovery,
     default_restartable,
 )
+from frontend.accounts.access import caller_of
+from frontend.accounts.jobs import require_job
 from frontend.api.base import ApiView, answer
 from frontend.api.errors import FieldError, Invalid, Refused, shown
 from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
@@ -136,6 +138,7 @@ class JobVerbView(ApiView):
     @extend_schema(operation_id="jobs_do", request=Reason, responses={200: JobFacts})
     def post(self, request: Request, cluster: str, job: str, verb: str) -> Response:
         reason = checked(Reason, request.data)["reason"]
+        require_job(caller_of(request), cluster, job)
         outcome = VERBS[verb](cluster=cluster, job=job, by=request.user.get_username(), reason=reason)
         if isinstance(outcome, Refusal):
             raise Refused(outcome)

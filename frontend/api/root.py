@@ -10,13 +10,13 @@ from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 
-from frontend.api.base import ApiView, SessionLogin
+from frontend.api.base import LOGINS, ApiView
 
 
 class SchemaView(SpectacularJSONAPIView):
     """The OpenAPI schema of everything here."""
 
-    authentication_classes = [SessionLogin]
+    authentication_classes = LOGINS
     permission_classes = [IsAuthenticated]
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from django.urls import include, path, re_path
 
 from frontend import converters  # noqa: F401 - registers the converters
-from frontend.api.clusters import ClusterListView, ClusterView, PolicyView, SnapshotView
+from frontend.api.clusters import ClusterListView, ClusterView, SnapshotView
 from frontend.api.events import EventListView
 from frontend.api.inventory import InventoryView
 from frontend.api.jobs import JobListView, JobPreviewView, JobVerbView, JobView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView
+from frontend.api.policy import PolicyHistoryView, PolicyView
 from frontend.api.root import NothingHereView, SchemaView
 
 of_cluster = [
     path("", ClusterView.as_view(), name="cluster"),
     path("snapshot/", SnapshotView.as_view(), name="snapshot"),
     path("policy/", PolicyView.as_view(), name="policy"),
+    path("policy/history/", PolicyHistoryView.as_view(), name="policy-history"),
     path("inventory/", InventoryView.as_view(), name="inventory"),
     path("events/", EventListView.as_view(), name="events"),
     path("racks/", RackListView.as_view(), name="racks"),

@@ -17,7 +17,8 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, WebSocketScope
 from django.db import Error as DatabaseError
 
 from clusters.domain.errors import ClusterError, UnknownCluster
-from frontend.live.access import may_open, signed_in
+from frontend.live.access import may_open, still_allowed
+from frontend.live.figures import figures
 from frontend.live.hub import GONE, the_hub
 from frontend.live.subscriber import Subscriber, Timing
 
@@ -56,10 +57,13 @@ async def live_socket(scope: WebSocketScope, receive: ASGIReceiveCallable, send:
         logger.warning("live: cannot read cluster %r: %s", cluster, error)
         await _close(send, TROUBLE)
         return
+    figures.sockets += 1
+    figures.opened += 1
     try:
         await send({"type": "websocket.accept", "subprotocol": None, "headers": []})
         await _serve(scope, receive, send, socket)
     finally:
+        figures.sockets -= 1
         channel.leave(socket)
 
 
@@ -97,6 +101,7 @@ async def _write(send: ASGISendCallable, socket: Subscriber) -> None:
     with suppress(OSError):  # the browser has left: the reader hears of it
         while (text := await socket.next()) is not None:
             await send({"type": "websocket.send", "bytes": None, "text": text})
+            figures.frames += 1
 
 
 async def _read(receive: ASGIReceiveCallable, socket: Subscriber) -> None:
@@ -126,7 +131,7 @@ async def _watch(scope: WebSocketScope, socket: Subscriber) -> None:
             socket.ping()
         if now - checked >= TIMING.recheck:
             checked = now
-            if not await signed_in(scope):
+            if not await still_allowed(scope):
                 socket.close(SIGNED_OUT)
 
 

@@ -11,6 +11,6 @@ from frontend.live.endpoint import live_socket, refuse
 
 #: Routes of Channels: `path` takes ASGI applications here, which its types do not know.
 websocket_urlpatterns: list[Any] = [
-    path("ws/clusters/<cluster:cluster>/", live_socket),  # type: ignore[arg-type]
-    re_path("", refuse),  # type: ignore[arg-type]
+    path("ws/clusters/<cluster:cluster>/", live_socket, name="ws:live"),  # type: ignore[arg-type]
+    re_path("", refuse, name="ws:nothing"),  # type: ignore[arg-type]
 ]

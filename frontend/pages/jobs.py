@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from clusters.domain.decision import Refusal
+from frontend.accounts.access import caller_of
 from frontend.pages.base import frame, now_of, page, part, switcher
 from frontend.pages.forms import JobForm
 from frontend.pages.joblist import filters_context, read_query, rows_context
@@ -43,7 +44,7 @@ def job_page(request: HttpRequest, cluster: str, job: str) -> HttpResponse:
     """The page of a job."""
     events = job_events(cluster, job)
     with reading(cluster) as state:
-        context = frame(state, "jobs") | job_context(state, events)
+        context = frame(state, "jobs") | job_context(state, events, caller_of(request))
     return render(request, "frontend/job.html", context | switcher())
 
 
@@ -53,7 +54,7 @@ def job_part(request: HttpRequest, cluster: str, job: str) -> HttpResponse:
     """What changes on it."""
     events = job_events(cluster, job)
     with reading(cluster) as state:
-        context = part(cluster) | job_context(state, events)
+        context = part(cluster) | job_context(state, events, caller_of(request))
     return render(request, "frontend/_job_detail.html", context)
 
 

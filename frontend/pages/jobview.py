@@ -11,6 +11,7 @@ from clusters.domain.events import Event
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState, Recovery
 from clusters.domain.state import ClusterState, Slice
+from frontend.accounts.roles import Caller
 from frontend.pages.base import now_of
 from frontend.pages.durations import span_of
 from frontend.selectors.jobs import JobFacts, Waiting, job_facts
@@ -33,8 +34,8 @@ COUNTED = {
 }
 
 
-def job_context(state: ClusterState, events: Sequence[Event]) -> dict[str, Any]:
-    """Everything about the job of these events; the caller holds the state."""
+def job_context(state: ClusterState, events: Sequence[Event], caller: Caller) -> dict[str, Any]:
+    """Everything about the job of these events, as the caller may see it, who holds the state."""
     job = job_facts(state, events)
     request, now = job.request, now_of(state)
     living = JobState(job.state) not in TERMINAL
@@ -49,7 +50,7 @@ def job_context(state: ClusterState, events: Sequence[Event]) -> dict[str, Any]:
             "slices": [len(part.nodes) for part in job.slices],
             "generation": job.generation,
             "priority": job.priority,
-            "can_cancel": living and job.state != JobState.STOPPING,
+            "can_cancel": living and job.state != JobState.STOPPING and caller.may_act_on(job.submitted_by),
         },
         "facts": [{"label": label, "value": value} for label, value in _facts(job, request)],
         "steps": list(steps(job, now)),

@@ -15,6 +15,8 @@ from clusters.domain.books import Condition
 from clusters.domain.commands import NodeVerb
 from clusters.domain.health import Flag
 from clusters.domain.state import ClusterState, Job
+from frontend.accounts.access import caller_of
+from frontend.accounts.roles import Permission
 from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.elevation import Elevation, Rack, Slot
 from frontend.selectors.clusters import reading
@@ -43,8 +45,8 @@ def rack_part(request: HttpRequest, cluster: str, rack: str) -> HttpResponse:
 
 
 def may_write(request: HttpRequest) -> bool:
-    """Whether the user may say things of nodes."""
-    return bool(getattr(request.user, "is_staff", False))
+    """Whether the caller may say things of nodes."""
+    return caller_of(request).may(Permission.NODES)
 
 
 def rack_context(state: ClusterState, name: str, *, may_write: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from frontend import converters  # noqa: F401 - registers the converters
-from frontend.pages import fleet, jobs, racks
+from frontend.pages import fleet, jobs, policy, racks
 
 parts = [
     path("queue/", fleet.queue_part, name="fleet-queue"),
@@ -22,6 +22,7 @@ of_cluster: list[URLPattern | URLResolver] = [
     path("jobs/new/", jobs.new_page, name="job-new"),
     path("jobs/<job:job>/", jobs.job_page, name="job"),
     path("racks/<str:rack>/", racks.rack_page, name="rack"),
+    path("policy/", policy.policy_page, name="policy"),
 ]
 
 urlpatterns = [

@@ -225,6 +225,14 @@ def job_events(cluster: str, name: str) -> list[Event]:
     return events
 
 
+def job_submitter(cluster: str, name: str) -> str:
+    """Who submitted the job; raises UnknownCluster, UnknownSubject."""
+    first = next(default_log().about(cluster, name), None)
+    if first is None or not isinstance(first.payload, JobSubmitted):
+        raise UnknownSubject(f"there is no job {name!r} in cluster {cluster}")
+    return first.payload.submitted_by
+
+
 def job_facts(state: ClusterState, events: Sequence[Event]) -> JobFacts:
     """The job of these events, with what the state says of it. The caller holds the state."""
     submitted = cast(JobSubmitted, events[0].payload)

@@ -6,8 +6,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from frontend.accounts.roles import Role
 from tests.api.calls import Api
 from tests.support.lab import make_lab
+from tests.support.people import make_user
 
 
 @pytest.fixture
@@ -19,13 +21,13 @@ def cluster(db: None) -> str:
 @pytest.fixture
 def admin(db: None) -> Api:
     """An administrator."""
-    return _signed_in(User.objects.create_superuser("ada"))
+    return _signed_in(make_user("ada", Role.ADMIN))
 
 
 @pytest.fixture
 def user(db: None) -> Api:
     """Somebody who may look, and submit jobs."""
-    return _signed_in(User.objects.create_user("bob"))
+    return _signed_in(make_user("bob", Role.RESEARCHER))
 
 
 @pytest.fixture

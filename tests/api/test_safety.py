@@ -15,9 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusters.domain.errors import BrokenInvariant, UnknownEvent
+from frontend.accounts.roles import Role
 from frontend.api import clusters
 from frontend.api.parsers import MOST_BYTES, MOST_DEPTH
 from tests.api.calls import BASE, Api, job
+from tests.support.people import make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +33,8 @@ SAMPLES = {
     "<job:job>": "j000001",
     "<node_verb:verb>": "fail",
     "<job_verb:verb>": "cancel",
+    "<int:user>": "1",
+    "<int:token>": "1",
 }
 
 #: The pages that say how to sign in are for those who have not.
@@ -66,13 +70,13 @@ def test_every_route_needs_a_session(client: Client, cluster: str, path: str, me
         assert answer.status_code in (200, 403, 405)
     elif path.startswith("api/"):
         assert answer.status_code == 401
-        assert answer.headers["WWW-Authenticate"] == "Session"
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
     else:
         assert (answer.status_code, answer.headers["Location"].split("?")[0]) == (302, "/login/")
 
 
 def test_an_ended_account_has_no_session(client: Client, cluster: str) -> None:
-    who = User.objects.create_user("eve")
+    who = make_user("eve", Role.VIEWER)
     client.force_login(who)
     assert client.get(f"/{BASE[1:]}clusters/").status_code == 200
     User.objects.update(is_active=False)

@@ -15,8 +15,19 @@ HOST = "testserver"
 class Socket:
     """One socket. Use it as an asynchronous context: it hangs up at the end."""
 
-    def __init__(self, path: str, *, cookie: str = "", origin: str | None = f"http://{HOST}", host: str = HOST, scheme: str = "ws") -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        cookie: str = "",
+        authorization: str = "",
+        origin: str | None = f"http://{HOST}",
+        host: str = HOST,
+        scheme: str = "ws",
+    ) -> None:
         headers = [(b"host", host.encode()), (b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode())]
+        if authorization:
+            headers.append((b"authorization", authorization.encode()))
         if origin is not None:
             headers.append((b"origin", origin.encode()))
         path, _, query = path.partition("?")

@@ -15,11 +15,13 @@ from django.test import Client
 
 from clusters.domain.health_events import NodeFailed
 from clusters.eventlog.store import default_log
+from frontend.accounts.roles import Role
 from frontend.live import endpoint, hub
 from frontend.live.frames import PING
 from frontend.live.subscriber import Timing
 from tests.integration.live.small import NAME, SmallCluster
 from tests.integration.live.sockets import HOST, Socket
+from tests.support.people import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,7 +36,7 @@ def cluster(db: None) -> SmallCluster:
 @pytest.fixture
 def cookie(db: None) -> str:
     client = Client()
-    client.force_login(User.objects.create_user("ada"))
+    client.force_login(make_user("ada", Role.VIEWER))
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 

@@ -6,7 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from frontend.accounts.roles import Role
 from tests.support.lab import make_lab
+from tests.support.people import make_user
 
 
 @pytest.fixture
@@ -18,13 +20,13 @@ def cluster(db: None) -> str:
 @pytest.fixture
 def admin(db: None) -> Client:
     """The browser of an administrator."""
-    return _signed_in(User.objects.create_superuser("ada"))
+    return _signed_in(make_user("ada", Role.ADMIN))
 
 
 @pytest.fixture
 def user(db: None) -> Client:
     """The browser of somebody who may look, and submit jobs."""
-    return _signed_in(User.objects.create_user("bob"))
+    return _signed_in(make_user("bob", Role.RESEARCHER))
 
 
 def _signed_in(who: User) -> Client:

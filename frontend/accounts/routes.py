@@ -1,0 +1,86 @@
+"""What each route asks of who calls it: the one table that every page, every path of the API and every socket is looked up in.
+
+Nothing is allowed that is not written here: a route without a row answers 403 to everybody, a method without one 405. HEAD
+goes with GET. A new route gets its row here, and one in tests/api/test_roles.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from frontend.accounts.roles import Permission
+
+#: What needs no account: signing in.
+OPEN = None
+
+Row = Mapping[str, Permission | None]
+
+_READ: Row = {"GET": Permission.READ}
+_READ_ANY_METHOD: Row = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), Permission.READ)
+
+PAGES: dict[str, Row] = {
+    "frontend:login": {"GET": OPEN, "POST": OPEN},
+    "frontend:logout": {"POST": Permission.ACCOUNT},
+    "frontend:users": {"GET": Permission.USERS, "POST": Permission.USERS},
+    "frontend:user-role": {"POST": Permission.USERS},
+    "frontend:user-active": {"POST": Permission.USERS},
+    "frontend:user-link": {"POST": Permission.USERS},
+    "frontend:tokens": {"GET": Permission.OWN_TOKENS, "POST": Permission.OWN_TOKENS},
+    "frontend:token-revoke": {"POST": Permission.OWN_TOKENS},  # of others: ANY_TOKEN, which the view asks for
+    "frontend:clusters": _READ,
+    "frontend:fleet": _READ,
+    "frontend:fleet-queue": _READ,
+    "frontend:fleet-events": _READ,
+    "frontend:events": _READ,
+    "frontend:events-rows": _READ,
+    "frontend:jobs": _READ,
+    "frontend:jobs-rows": _READ,
+    "frontend:job": _READ,
+    "frontend:job-detail": _READ,
+    "frontend:job-new": {"GET": Permission.SUBMIT, "POST": Permission.SUBMIT},
+    "frontend:rack": _READ,
+    "frontend:rack-detail": _READ,
+    "frontend:events": _READ,
+    "frontend:events-rows": _READ,
+    "frontend:policy": {"GET": Permission.READ, "POST": Permission.POLICY},
+}
+
+API: dict[str, Row] = {
+    "api:schema": _READ,
+    "api:clusters": _READ,
+    "api:cluster": _READ,
+    "api:snapshot": _READ,
+    "api:policy": {"GET": Permission.READ, "PUT": Permission.POLICY},
+    "api:policy-history": _READ,
+    "api:inventory": {"GET": Permission.READ, "POST": Permission.INVENTORY},
+    "api:events": _READ,
+    "api:racks": _READ,
+    "api:rack": _READ,
+    "api:nodes": _READ,
+    "api:node": _READ,
+    "api:node-verb": {"POST": Permission.NODES},
+    "api:jobs": {"GET": Permission.READ, "POST": Permission.SUBMIT},
+    "api:job-preview": _READ,
+    "api:job": _READ,
+    "api:job-verb": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for
+    "api:nothing": _READ_ANY_METHOD,
+}
+
+SOCKETS: dict[str, Row] = {
+    "ws:live": _READ,
+}
+
+#: Every path of the API also says what can be sent to it.
+_DESCRIBES: Row = {"OPTIONS": Permission.READ}
+
+ROUTES: dict[str, Row] = {**PAGES, **{route: {**row, **_DESCRIBES} for route, row in API.items()}, **SOCKETS}
+
+
+def row_of(route: str) -> Row | None:
+    """The row of a route; none where there is no such row."""
+    return ROUTES.get(route)
+
+
+def permission_of(row: Row, method: str) -> Permission | None:
+    """The permission that a method needs, or OPEN; raises KeyError where the route has no such method."""
+    return row["GET" if method == "HEAD" else method]

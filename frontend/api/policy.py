@@ -1,0 +1,149 @@
+"""The policy: read it, change it, and its history."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.fields import Field
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from clusters.domain.decision import Refusal
+from clusters.domain.policy import SETTINGS, Policy, Setting
+from frontend.accounts.access import caller_of
+from frontend.api.base import ApiView, answer
+from frontend.api.errors import FieldError, Invalid, Refused, shown
+from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
+from frontend.selectors.clusters import reading
+from frontend.selectors.policy import PolicyForecast, PolicyVersion, SettingFacts, forecast, policy_history, settings_list, with_values
+from scheduling.domain.policy_commands import MOST_REASON
+from scheduling.services import policy_change
+
+MOST_VERSION = 2**31
+MOST_VERSIONS = 200
+
+IF_MATCH = "If-Match"
+_ETAG = re.compile(r'"([0-9]{1,9})"')
+
+
+class PolicyInForce(msgspec.Struct, frozen=True):
+    """The policy that decisions read now, and what each setting is."""
+
+    version: int
+    policy: Policy
+    settings: list[SettingFacts]
+
+
+class PolicyChanged(msgspec.Struct, frozen=True):
+    """What a change did, or would do."""
+
+    version: int  # in force now
+    policy: Policy  # as asked for
+    dry_run: bool
+    forecast: PolicyForecast
+
+
+class PolicyHistory(msgspec.Struct, frozen=True):
+    """The versions, the newest first."""
+
+    items: list[PolicyVersion]
+
+
+def _field(setting: Setting) -> Field[Any, Any, Any, Any]:
+    told = f"{setting.told} ({setting.unit})" if setting.unit else setting.told
+    if setting.choices is not None:
+        return OneOf(setting.choices, required=False, help_text=told)
+    if setting.switch:
+        return Switch(required=False, help_text=told)
+    return WholeNumber(setting.low, setting.high, required=False, allow_null=bool(setting.auto), help_text=told)
+
+
+#: The settings to change; those that are left out stay as they are.
+PolicyValues = type("PolicyValues", (Input,), {setting.name: _field(setting) for setting in SETTINGS})
+
+
+class PolicyInput(Input):
+    """A change of the policy."""
+
+    policy = PolicyValues(help_text="the settings to change; those left out stay as they are")
+    reason = Text(MOST_REASON, least=1, help_text="why; kept in the log with your name")
+    expected_version = WholeNumber(
+        0, MOST_VERSION, required=False, help_text="the version that you have seen; or send it as If-Match, which is its ETag"
+    )
+
+
+class PolicyQuery(Input):
+    """How the change is to be taken."""
+
+    dry_run = Switch(default=False, help_text="say what would change, and change nothing")
+
+
+class HistoryQuery(Input):
+    """How far back."""
+
+    limit = WholeNumber(1, MOST_VERSIONS, default=50)
+
+
+class PolicyView(ApiView):
+    """The policy in force."""
+
+    @extend_schema(operation_id="policy_get", responses=PolicyInForce)
+    def get(self, request: Request, cluster: str) -> Response:
+        with reading(cluster) as state:
+            told = PolicyInForce(state.policy_version, state.policy, settings_list())
+        return answer(told, headers=_etag(told.version))
+
+    @extend_schema(
+        operation_id="policy_change",
+        request=PolicyInput,
+        responses=PolicyChanged,
+        parameters=[
+            PolicyQuery,
+            OpenApiParameter(IF_MATCH, str, OpenApiParameter.HEADER, description="the ETag of the policy that you have seen"),
+        ],
+        description="Put a policy in force; running jobs keep their slices. With dry_run nothing changes.",
+    )
+    def put(self, request: Request, cluster: str) -> Response:
+        query = checked(PolicyQuery, request.query_params)
+        wanted = checked(PolicyInput, request.data)
+        expected = _expected(request, wanted.get("expected_version"))
+        with reading(cluster) as state:
+            version, policy = state.policy_version, with_values(state.policy, wanted["policy"])
+            told = forecast(state, policy)
+        if not query["dry_run"]:
+            by = caller_of(request).name
+            outcome = policy_change(cluster=cluster, policy=policy, expected=expected, by=by, reason=wanted["reason"])
+            if isinstance(outcome, Refusal):
+                raise Refused(outcome)
+            version = expected + 1
+        return answer(PolicyChanged(version, policy, query["dry_run"], told), headers=_etag(version))
+
+
+class PolicyHistoryView(ApiView):
+    """What was in force before."""
+
+    @extend_schema(operation_id="policy_history", parameters=[HistoryQuery], responses=PolicyHistory)
+    def get(self, request: Request, cluster: str) -> Response:
+        limit = checked(HistoryQuery, request.query_params)["limit"]
+        return answer(PolicyHistory(policy_history(cluster)[:limit]))
+
+
+def _etag(version: int) -> dict[str, str]:
+    return {"ETag": f'"{version}"'}
+
+
+def _expected(request: Request, given: int | None) -> int:
+    """The version that the caller has seen."""
+    header = request.headers.get(IF_MATCH)
+    if header is None and given is not None:
+        return given
+    match = _ETAG.fullmatch(header or "")
+    if match is None:
+        field, value = ("expected_version", None) if header is None else (IF_MATCH, shown(header))
+        raise Invalid([FieldError(field, value, 'give the version that you have seen: expected_version, or its ETag, such as "3"')])
+    if given is not None and given != int(match[1]):
+        raise Invalid([FieldError("expected_version", given, f"give the same version as If-Match ({match[1]}), or only one of them")])
+    return int(match[1])

@@ -1,0 +1,69 @@
+"""The form that changes a policy: one field for each setting, made from its description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from clusters.domain.errors import InvalidRequest
+from clusters.domain.policy import SETTINGS, Policy, Setting, Value
+from frontend.selectors.policy import with_values
+
+
+class PolicyForm(forms.Form):
+    """All settings; an empty number means auto, where the setting allows it."""
+
+    def __init__(self, data: Any = None, *, policy: Policy) -> None:
+        """Start from the policy's values."""
+        initial = {setting.name: getattr(policy, setting.name) for setting in SETTINGS}
+        super().__init__(data, initial=initial)
+        for setting in SETTINGS:
+            self.fields[setting.name] = _field(setting)
+
+    def clean(self) -> dict[str, Any]:
+        """Build the policy; what the domain refuses is told at the field it names."""
+        values = super().clean() or {}
+        if not self.errors:
+            try:
+                values["policy"] = with_values(Policy(), values)
+            except InvalidRequest as error:
+                self.add_error(error.field, _sentence(error.expected))
+        return values
+
+
+def _field(setting: Setting) -> forms.Field:
+    if setting.choices is not None:
+        return forms.ChoiceField(label=setting.label, choices=[(word.value, word.value) for word in setting.choices])
+    if setting.switch:
+        return forms.BooleanField(label=setting.label, required=False)
+    bounds: dict[str, Any] = {"inputmode": "numeric", "autocomplete": "off", "placeholder": "auto" if setting.auto else ""}
+    expected = _sentence(setting.expected.replace("null", "nothing"))
+    return forms.IntegerField(
+        label=setting.label,
+        required=not setting.auto,
+        min_value=setting.low,
+        max_value=setting.high,
+        widget=forms.NumberInput(attrs=bounds),
+        error_messages=dict.fromkeys(("required", "invalid", "min_value", "max_value"), expected),
+    )
+
+
+def _sentence(expected: str) -> str:
+    return f"{expected[:1].upper()}{expected[1:]}."
+
+
+def worded(setting: Setting, value: Value) -> str:
+    """A value as people read it."""
+    if value is None:
+        return "auto"
+    if setting.switch:
+        return "yes" if value else "no"
+    return str(value)
+
+
+def range_of(setting: Setting) -> str:
+    """Which values it may have, for people."""
+    if not setting.number:
+        return ""
+    return f"{setting.low:,} to {setting.high:,}{f'; empty: auto ({setting.auto})' if setting.auto else ''}"
