@@ -8,16 +8,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterable
 
 from django.db import DatabaseError, close_old_connections, connections
 from kombu.exceptions import OperationalError
 
 from clusters.domain.errors import UnknownCluster, UnknownEvent
+from clusters.domain.events import Event
 from clusters.eventlog.correlation import is_sound
 from clusters.eventlog.store import default_log, subscribe
+from scheduling.services import SCHEDULER
 from tasks import heartbeat, housekeeping
 from tasks.passes import waker
-from tasks.waking import QUIET
+from tasks.waking import QUIET, is_settled
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +40,7 @@ class Tail:
         self._stop = stop
         self._wake = threading.Event()
         self._seen: dict[str, int] = {}
+        self._open: dict[str, str] = {}  # clusters whose pass may have something to do -> what that belongs to
         self._kept: dict[str, float] = {}  # when the housekeeping was last sent for
         self._untidy: set[str] = set()  # clusters that have grown since
 
@@ -61,13 +65,14 @@ class Tail:
             connections.close_all()
 
     def look(self) -> None:
-        """Look at every log once. A cluster seen for the first time has its pass woken, whatever its log says."""
+        """Look at every log once, then send for what is to be done. A log seen for the first time may need a pass, too."""
         for cluster in default_log().clusters():
             try:
                 self._look_at(cluster)
             except UnknownCluster:  # removed a moment ago
                 self._seen.pop(cluster, None)
-        waker.flush()
+            except UnknownEvent:  # of a later version: this process can do nothing for the cluster
+                self._open.pop(cluster, None)
         now = time.monotonic()
         for cluster in sorted(self._untidy):
             if now - self._kept.get(cluster, 0.0) >= KEEP_SECONDS:
@@ -78,20 +83,26 @@ class Tail:
 
     def _look_at(self, cluster: str) -> None:
         log = default_log()
-        head = log.head(cluster)
-        seen = self._seen.get(cluster)
-        if head == seen:
+        head, seen = log.head(cluster), self._seen.get(cluster)
+        if head != seen:
+            self._seen[cluster] = head
+            self._untidy.add(cluster)
+            if seen is None or head < seen:
+                self._open.setdefault(cluster, "")
+            else:
+                self._note(cluster, log.read(cluster, seen, head - seen))
+        if cluster not in self._open:
             return
-        self._untidy.add(cluster)
-        self._seen[cluster] = head
-        loud = "" if seen is None or head < seen else self._loud(cluster, seen, head)
-        if loud is not None:
-            waker.wake(cluster, loud)
+        with log.live(cluster).reading() as state:
+            settled = is_settled(state)
+        if settled:
+            self._open.pop(cluster, None)
+        else:
+            waker.wake(cluster, self._open[cluster])
 
-    def _loud(self, cluster: str, after: int, head: int) -> str | None:
-        """What the events that matter belong to, the first that says so; None where none matters."""
-        try:
-            loud = [event.correlation for event in default_log().read(cluster, after, head - after) if event.kind not in QUIET]
-        except UnknownEvent:  # of a later version: the pass will say so
-            return ""
-        return next((name for name in loud if is_sound(name)), "") if loud else None
+    def _note(self, cluster: str, events: Iterable[Event]) -> None:
+        for event in events:
+            if event.source == SCHEDULER:  # a pass, perhaps of another process, has come this far
+                waker.begun(cluster)
+            if event.kind not in QUIET:
+                self._open[cluster] = self._open.get(cluster) or (event.correlation if is_sound(event.correlation) else "")

@@ -40,8 +40,8 @@ QUIET = frozenset(
     }
 )
 
-#: A wake-up that is not known to have begun is sent again after this time (seconds): the worker may be another process.
-AGAIN = 0.05
+#: A wake-up that has not begun after this time (seconds) is taken for lost.
+LOST = 1.0
 
 #: A message that no worker has taken for so long (seconds) is dropped: the sweep has sent newer ones. Where there is no worker for a night,
 #: its first minutes are not spent on what was sent meanwhile.
@@ -62,36 +62,26 @@ class Waker:
     def __init__(self, send: Callable[[str], None]) -> None:
         self._send = send
         self._sent: dict[str, float] = {}  # cluster -> when its wake-up was sent, until it has begun
-        self._due: dict[str, str] = {}  # clusters that want another once that has begun -> what the wish belongs to
         self._guard = threading.Lock()
 
     def wake(self, cluster: str, correlation: str = "") -> None:
-        """The pass has something to do, because of what the correlation names."""
-        with self._guard:
-            self._due[cluster] = correlation or self._due.get(cluster, "")
-        self.flush()
+        """The pass has something to do, because of what the correlation names; raises OperationalError where there is no broker.
 
-    def begun(self, cluster: str) -> None:
-        """A pass is about to look at the log: whatever happens from now on needs another wake-up."""
-        with self._guard:
-            self._sent.pop(cluster, None)
-
-    def flush(self) -> None:
-        """Send what is due and not on its way."""
+        A wake-up that is on its way will see it: a pass looks at the log after it has begun.
+        """
         now = time.monotonic()
         with self._guard:
-            ready = {cluster: self._due[cluster] for cluster in sorted(self._due) if now - self._sent.get(cluster, -AGAIN) >= AGAIN}
-            for cluster in ready:
-                del self._due[cluster]
-                self._sent[cluster] = now
-        for cluster, correlation in ready.items():
-            with correlated(correlation):
-                self._send_one(cluster, correlation)
-
-    def _send_one(self, cluster: str, correlation: str) -> None:
+            if now - self._sent.get(cluster, -LOST) < LOST:
+                return
+            self._sent[cluster] = now
         try:
-            self._send(cluster)
-        except OperationalError:  # no broker: it stays due
-            with self._guard:
-                self._due.setdefault(cluster, correlation)
+            with correlated(correlation):
+                self._send(cluster)
+        except OperationalError:
+            self.begun(cluster)  # nothing is on its way
             raise
+
+    def begun(self, cluster: str) -> None:
+        """A pass is about to look at the log, or has: what happens from now on needs another wake-up."""
+        with self._guard:
+            self._sent.pop(cluster, None)

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from clusters.domain.events import NewEvent, Payload
-from clusters.domain.health_events import RepairFinished, RepairStarted
 from clusters.domain.inventory_events import NodeRegistered, RackRegistered
+from clusters.domain.job_events import WorkStarted
 from clusters.domain.jobs import JobState
 from clusters.eventlog.maintenance import remove_cluster
 from clusters.eventlog.models import JobRecord
@@ -29,6 +29,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     sent: list[str] = []
     monkeypatch.setattr(passes.waker, "_send", lambda cluster: sent.append(f"pass {cluster}"))
     monkeypatch.setattr(housekeeping.keep, "delay", lambda cluster: sent.append(f"keep {cluster}"))
+    monkeypatch.setattr(housekeeping.canary, "delay", lambda: sent.append("canary"))
     monkeypatch.setattr(tailing, "KEEP_SECONDS", 0.0)
     for cluster in (NAME, "other"):
         passes.waker.begun(cluster)
@@ -47,19 +48,37 @@ def tell(*payloads: Payload) -> None:
     append_facts(NAME, [NewEvent(payload, 0, "fleet", f"{head}/{number}") for number, payload in enumerate(payloads)])
 
 
-def test_a_log_seen_for_the_first_time_has_its_pass_woken_and_then_only_when_something_matters(cluster: str, sent: list[str]) -> None:
+def test_the_pass_is_woken_when_there_is_something_to_do_and_only_then(cluster: str, sent: list[str]) -> None:
     tail = Tail(threading.Event())
     tail.look()
-    assert sent == [f"pass {NAME}", f"keep {NAME}"]
+    assert sent == [f"keep {NAME}"]
+    job = services.job_submit(cluster=cluster, request=ask(16), by="ada")
     tail.look()
-    assert len(sent) == 2
-    passes.waker.begun(NAME)
-    tell(RepairStarted(node="n1"))
+    assert sent[1:] == [f"pass {NAME}", f"keep {NAME}"]
+    tail.look()  # the first is still on its way
+    assert len(sent) == 3
+    services.run_pass(cluster)
     tail.look()
-    assert sent[2:] == [f"keep {NAME}"]
-    tell(RepairStarted(node="n2"), RepairFinished(node="n1"))
+    assert sent[3:] == [f"keep {NAME}"]
+    tell(WorkStarted(job=str(job), generation=1, nodes=("n0",)))
     tail.look()
-    assert sent[3:] == [f"pass {NAME}", f"keep {NAME}"]
+    assert sent[4:] == [f"keep {NAME}"]
+
+
+def test_what_comes_while_a_pass_of_another_process_runs_gets_a_pass_of_its_own(cluster: str, sent: list[str]) -> None:
+    tail = Tail(threading.Event())
+    services.job_submit(cluster=cluster, request=ask(2), by="ada")
+    tail.look()
+    services.run_pass(cluster)
+    services.job_submit(cluster=cluster, request=ask(2), by="ada")
+    tail.look()
+    assert sent.count(f"pass {NAME}") == 2
+
+
+def test_what_waited_before_this_process_began_is_seen_to(cluster: str, sent: list[str]) -> None:
+    services.job_submit(cluster=cluster, request=ask(2), by="ada")
+    Tail(threading.Event()).look()
+    assert f"pass {NAME}" in sent
 
 
 def test_a_cluster_that_is_removed_and_made_again_starts_anew(cluster: str, sent: list[str]) -> None:
@@ -67,11 +86,11 @@ def test_a_cluster_that_is_removed_and_made_again_starts_anew(cluster: str, sent
     tail.look()
     remove_cluster(NAME, by="test", reason="test")
     tail.look()
-    passes.waker.begun(NAME)
     sent.clear()
     create_cluster(NAME)
+    services.run_pass(NAME)
     tail.look()
-    assert sent == [f"pass {NAME}", f"keep {NAME}"]
+    assert sent == [f"keep {NAME}"]
 
 
 def test_the_pass_places_what_waits_and_a_removed_cluster_is_no_error(cluster: str) -> None:
@@ -97,7 +116,7 @@ def test_a_pass_with_much_to_do_makes_room_for_others_and_goes_on_later(
 def test_the_sweep_wakes_every_cluster(cluster: str, sent: list[str]) -> None:
     create_cluster("other")
     passes.sweep()
-    assert sent == ["pass other", "keep other", f"pass {NAME}", f"keep {NAME}"]
+    assert sent == ["canary", "pass other", "keep other", f"pass {NAME}", f"keep {NAME}"]
 
 
 def test_housekeeping_goes_on_in_small_steps_until_everything_is_projected(cluster: str, sent: list[str]) -> None:
