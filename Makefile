@@ -17,7 +17,7 @@ export PORT ?= 8000
 
 .PHONY: help
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: install
 install: $(STAMP) ## make .venv from the lock file (once; works offline afterwards)
@@ -54,9 +54,21 @@ faults: install ## the long forms of the tests that kill processes (many minutes
 bench: install ## measure against the floors of the same run and print the table
 	@$(PY) -m pytest tests/bench -s
 
+.PHONY: databases
+databases: ## start PostgreSQL and Redis on this machine unless they run
+	@bash scripts/databases.sh
+
 .PHONY: services
-services: ## start PostgreSQL and Redis on this machine unless they run
+services: install ## start the production parts without containers: databases, 2 web (WEB_PORTS=...), workers, beat, fleets
 	@bash scripts/services.sh
+
+.PHONY: services-stop
+services-stop: install ## stop the production parts; PostgreSQL and Redis go on running
+	@bash scripts/services.sh stop
+
+.PHONY: smoke
+smoke: install ## drive the production parts in a browser: place 32 nodes, fail three, see two swaps and a move
+	@bash scripts/smoke.sh
 
 .PHONY: lock
 lock: ## resolve pyproject.toml again into the two lock files (asks the network)

@@ -7,6 +7,7 @@ away.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +22,8 @@ from clusters.domain.ids import SECOND
 from clusters.eventlog.log import wall_now
 from frontend.live.hub import longest_silence
 from tasks.heartbeat import MOST_AGE, PARTS, last_beats
+
+logger = logging.getLogger(__name__)
 
 #: How long a probe waits for the database (seconds); the probe itself is given longer by whoever sends it.
 PATIENCE = 3.0
@@ -68,6 +71,7 @@ class Readiness:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="readiness")
         self._running: Future[tuple[Check, ...]] | None = None
         self._guard = threading.Lock()
+        self._troubled: frozenset[str] | None = None  # checks that failed last time
 
     def look(self) -> Found:
         """All checks; never waits for long."""
@@ -79,7 +83,19 @@ class Readiness:
             checks = running.result(self._patience)
         except Late:
             checks = (Check(name="database", ok=False, reason=f"the database has not answered within {self._patience:g} s"),)
-        return Found(checks=(*checks, hub_check(longest_silence())))
+        found = Found(checks=(*checks, hub_check(longest_silence())))
+        self._note(found)
+        return found
+
+    def _note(self, found: Found) -> None:
+        """A line in the log whenever the answer has changed."""
+        told = found.told()
+        troubles = (*told["reasons"], *told["warnings"])
+        names = frozenset(check.name for check in found.checks if not check.ok)
+        if names != self._troubled:
+            self._troubled = names
+            ready = "ready" if found.ready else "not ready"
+            logger.log(logging.WARNING if names else logging.INFO, "%s%s", ready, f": {'; '.join(troubles)}" if troubles else "")
 
 
 def look_at_database() -> tuple[Check, ...]:

@@ -24,7 +24,7 @@ UNKNOWN_ROUTE = "none"
 
 
 class RequestMiddleware:
-    """The outermost one."""
+    """Around all that people and programs ask for; probes do not get here."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response

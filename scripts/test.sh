@@ -12,7 +12,7 @@ left_out() {
 }
 
 services=yes
-bash scripts/services.sh check || { services=no; left_out "PostgreSQL + Redis (start them with: make services)"; }
+bash scripts/databases.sh check || { services=no; left_out "PostgreSQL + Redis (start them with: make databases)"; }
 
 browser=yes
 if ! command -v chromium >/dev/null; then

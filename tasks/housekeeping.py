@@ -19,6 +19,11 @@ def keep(cluster: str) -> None:
             maybe_snapshot(cluster)
     except UnknownCluster:  # removed since the message was sent
         return
-    heartbeat.beat(heartbeat.SLOW)
     if more:
         keep.delay(cluster)
+
+
+@shared_task(name="tasks.housekeeping.canary", expires=waking.LIFE)
+def canary() -> None:
+    """Show that somebody works on this queue, whether or not there is a cluster."""
+    heartbeat.beat(heartbeat.SLOW)

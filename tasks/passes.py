@@ -36,6 +36,7 @@ def run_pass(cluster: str) -> None:
 def sweep() -> None:
     """Wake the pass and the housekeeping of every cluster: a pass that finds nothing to do writes nothing."""
     heartbeat.beat(heartbeat.PASS)
+    housekeeping.canary.delay()
     for cluster in default_log().clusters():
         waker.wake(cluster)
         housekeeping.keep.delay(cluster)

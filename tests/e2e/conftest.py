@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +65,27 @@ def complaints() -> list[str]:
 @pytest.fixture
 def window(server: Server, browser: Browser, session: Any, complaints: list[str]) -> Iterator[BrowserContext]:
     """A browser window of somebody signed in. No page of it may complain in the console or break the content policy."""
-    context = browser.new_context(storage_state=session, base_url=server.url, viewport={"width": 1280, "height": 900})
+    with opened(browser, session, server.url, complaints) as context:
+        yield context
+
+
+@pytest.fixture
+def elsewhere(server: Server, browser: Browser, session: Any, complaints: list[str]) -> Iterator[BrowserContext]:
+    """Such a window at another web process, where there is one."""
+    with opened(browser, session, server.other_url, complaints) as context:
+        yield context
+
+
+@contextmanager
+def opened(browser: Browser, session: Any, url: str, complaints: list[str]) -> Iterator[BrowserContext]:
+    context = browser.new_context(storage_state=session, base_url=url, viewport={"width": 1280, "height": 900})
     context.set_default_timeout(PATIENCE)
     context.add_init_script(WATCH)
     context.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     context.on("weberror", lambda error: complaints.append(str(error.error)))
     yield context
     for page in context.pages:
-        if page.url.startswith(server.url):
+        if page.url.startswith(url):
             complaints += page.evaluate("window.violations")
     context.close()
     assert complaints == []

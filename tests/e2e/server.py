@@ -1,4 +1,8 @@
-"""A real server with a quiet cluster, in a process, a directory, a database and at a port of its own."""
+"""A real server with a quiet cluster, in a process, a directory, a database and at a port of its own.
+
+Or an installation that runs already: E2E_URLS holds the addresses of its web processes, E2E_CLUSTER names a quiet cluster of four racks,
+and the environment is the one that its commands need.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,8 @@ import psycopg
 from config import env
 from tests.support.shared import ROOT
 
-CLUSTER = "quiet"
+CLUSTER = os.environ.get("E2E_CLUSTER", "quiet")
+URLS = tuple(os.environ.get("E2E_URLS", "").split())
 START_SECONDS = 60
 STOP_SECONDS = 15
 
@@ -32,11 +37,18 @@ class Server:
 
     environ: dict[str, str]
     directory: Path
+    given: tuple[str, ...] = ()  # addresses of an installation that runs already
     process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.environ[env.PORT]}"
+        """Of the web process that people work at."""
+        return self.given[0] if self.given else f"http://127.0.0.1:{self.environ[env.PORT]}"
+
+    @property
+    def other_url(self) -> str:
+        """Of another web process, where there is one."""
+        return self.given[-1] if self.given else self.url
 
     @property
     def log(self) -> Path:
@@ -61,7 +73,9 @@ class Server:
 
     @property
     def link(self) -> str:
-        """The address that the server printed."""
+        """The address that the server printed, or a new one of an installation that runs already."""
+        if self.given:
+            return self.manage("login_link", "--base-url", self.url).strip()
         found = re.search(r"^open (\S+)", self.log.read_text(), re.MULTILINE)
         return found[1] if found else ""
 
@@ -80,6 +94,9 @@ class Server:
 @contextmanager
 def serving(directory: Path) -> Iterator[Server]:
     """A server with a cluster of four racks in which nothing fails by itself."""
+    if URLS:
+        yield Server(environ=dict(os.environ), directory=directory, given=URLS)
+        return
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SLICEKEEPER_")}
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

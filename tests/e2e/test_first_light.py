@@ -13,8 +13,10 @@ from tests.e2e.server import CLUSTER
 pytestmark = pytest.mark.e2e
 
 
-def test_a_job_is_placed_in_two_racks_swapped_twice_and_moved_while_three_tabs_watch(window: BrowserContext) -> None:
-    fleet, job, rack = (window.new_page() for _ in range(3))
+def test_a_job_is_placed_in_two_racks_swapped_twice_and_moved_while_three_tabs_watch(
+    window: BrowserContext, elsewhere: BrowserContext
+) -> None:
+    fleet, job, rack = elsewhere.new_page(), window.new_page(), window.new_page()
     open_table(fleet)
     expect_rack(fleet, "r001", in_use="0", idle="16", stranded="2", jobs="")
 
