@@ -118,9 +118,13 @@ def _database(directory: Path, configured: SplitResult) -> Iterator[str]:
         return
     name = f"{configured.path[1:]}_playground_{os.getpid()}"
     server = urlunsplit(configured._replace(scheme="postgresql", path="/postgres", query=""))
+    _execute(server, f'CREATE DATABASE "{name}"')
+    try:
+        yield urlunsplit(configured._replace(path=f"/{name}", query="pool=0"))
+    finally:
+        _execute(server, f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _execute(server: str, statement: str) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"'.encode())
-        try:
-            yield urlunsplit(configured._replace(path=f"/{name}", query="pool=0"))
-        finally:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+        connection.execute(statement.encode())
