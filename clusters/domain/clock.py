@@ -7,12 +7,9 @@ the simulated fleet waits for the pass after each batch, and decisions are made 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from clusters.domain.ids import Instant
-
-if TYPE_CHECKING:
-    from clusters.domain.state import ClusterState
 
 #: Times wall speed above which the fleet waits for the pass.
 LOCKSTEP_SPEED = 60.0
@@ -40,7 +37,14 @@ class Clock:
         return self.speed > LOCKSTEP_SPEED
 
 
-def cluster_now(state: ClusterState, wall: Instant) -> Instant:
+class Timed(Protocol):
+    """What of a cluster's state its time follows from."""
+
+    clock: Clock
+    frontier: Instant  # cluster time of the simulated fleet's last fact
+
+
+def cluster_now(state: Timed, wall: Instant) -> Instant:
     """The cluster time of a decision made at this wall time."""
     if state.clock.lockstep:
         return max(state.frontier, state.clock.cluster_time)
