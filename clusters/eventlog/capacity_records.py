@@ -181,7 +181,10 @@ class _Times(NamedTuple):
 
 
 def _grown(known: _Times | None, steps: list[_Seen]) -> _Times:
-    """The row after these events; those that it has seen already change nothing. A change dated before the last counts from the last."""
+    """The row after these events; those that it has seen already change nothing. A change dated before the last counts from the last.
+
+    A failure at the very moment from which the domain is watched is how it was found, and no interruption.
+    """
     first = steps[0].at if known is None else known.first
     row = known or _Times(0, first, first, 0, 0, "{}", 0, 0)
     spells: dict[str, int] = json.loads(row.spells)
@@ -194,7 +197,14 @@ def _grown(known: _Times | None, steps: list[_Seen]) -> _Times:
             spells[level] = spells.get(level, 0) + at - row.since
         outage = _is_whole(step.nodes, step.unavailable) and not _is_whole(row.nodes, row.unavailable)
         row = _Times(
-            step.seq, first, at, step.nodes, step.unavailable, "", row.interruptions + step.interrupted, row.whole_outages + outage
+            step.seq,
+            first,
+            at,
+            step.nodes,
+            step.unavailable,
+            "",
+            row.interruptions + (step.interrupted and at > first),
+            row.whole_outages + outage,
         )
     return row._replace(spells=json.dumps(spells))
 

@@ -1,8 +1,9 @@
 """How long each domain had how many nodes unavailable: all that p and rho need of a log, in a few numbers a domain.
 
 A history is fed with changes, in the order of the log: `observe` says what a domain has from now on, `interrupted` counts a failure. A
-change that is dated before the last one counts from when it was told, since time never runs back. What it has seen so far is an `Observed`,
-which can as well be built from the rows of a table.
+change that is dated before the last one counts from when it was told, since time never runs back. A failure at the very moment from which a
+domain is watched is how the domain was found, and no interruption. What it has seen so far is an `Observed`, which can as well be built
+from the rows of a table.
 """
 
 from __future__ import annotations
@@ -59,11 +60,11 @@ class Observed:
 class _Watched:
     """One domain as it goes."""
 
-    __slots__ = ("interruptions", "level", "since", "spells", "whole_outages")
+    __slots__ = ("first", "interruptions", "level", "since", "spells", "whole_outages")
 
     def __init__(self, at: Instant) -> None:
         self.level = Level(0, 0)
-        self.since = at
+        self.first = self.since = at
         self.spells: Counter[Level] = Counter()
         self.interruptions = 0
         self.whole_outages = 0
@@ -99,8 +100,9 @@ class History:
 
     def interrupted(self, at: Instant, domain: str) -> None:
         """A node of the domain failed."""
-        self._advance(at)
-        self._watched(domain).interruptions += 1
+        now = self._advance(at)
+        watched = self._watched(domain)
+        watched.interruptions += now > watched.first
 
     def observed(self, now: Instant) -> Observed:
         """All that was seen up to now; collecting goes on."""

@@ -239,7 +239,7 @@ def test_interruptions_are_failures_over_node_time_with_poisson_limits() -> None
     for rack in range(10):
         history.observe(0, f"r{rack}", 18, 0)
     for number in range(10):
-        history.interrupted(0, f"r{number}")
+        history.interrupted(DAY, f"r{number}")
     found = estimate_interruptions(history.observed(100 * DAY), Fleet.uniform(10, 18))
     assert found.count == 10
     assert found.node_days.value == pytest.approx(1800)
@@ -265,7 +265,7 @@ def test_failures_that_cluster_are_pointed_out() -> None:
     for rack in range(10):
         history.observe(0, f"r{rack}", 18, 0)
     for _ in range(20):
-        history.interrupted(0, "r3")
+        history.interrupted(DAY, "r3")
     found = estimate_interruptions(history.observed(100 * DAY), Fleet.uniform(10, 18))
     assert found.dispersion == pytest.approx(20)
     assert found.cautions == ("failures cluster in some domains: their counts vary 20.0 times as much as Poisson limits allow for",)

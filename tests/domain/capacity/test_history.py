@@ -68,6 +68,15 @@ def test_interruptions_are_counted_by_domain() -> None:
     assert history.observed(10).domains["r1"].interruptions == 2
 
 
+def test_what_a_domain_was_found_with_is_no_interruption() -> None:
+    history = History()
+    history.observe(0, "r1", 18, 0)
+    history.observe(3, "r2", 18, 1)
+    for at, domain in ((0, "r1"), (3, "r2"), (4, "r2")):
+        history.interrupted(at, domain)
+    assert {name: times.interruptions for name, times in history.observed(10).domains.items()} == {"r1": 0, "r2": 1}
+
+
 def test_nothing_seen_is_nothing() -> None:
     seen = History().observed(100)
     assert (seen.since, seen.span, seen.domains) == (None, 0, {})

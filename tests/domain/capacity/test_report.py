@@ -51,9 +51,9 @@ def test_the_measured_report_says_what_the_log_says_and_what_it_cannot() -> None
     for rack in range(8):
         history.observe(0, f"r{rack}", 18, 0)
     for rack in range(8):
-        history.observe((10 * rack) * DAY, f"r{rack}", 18, 3)
-        history.interrupted((10 * rack) * DAY, f"r{rack}")
-        history.observe((10 * rack + 4) * DAY, f"r{rack}", 18, 0)
+        history.observe((10 * rack + 1) * DAY, f"r{rack}", 18, 3)
+        history.interrupted((10 * rack + 1) * DAY, f"r{rack}")
+        history.observe((10 * rack + 5) * DAY, f"r{rack}", 18, 0)
     live = Live(domains=((18, 18),) * 6 + ((18, 15),) * 2, observed=history.observed(100 * DAY))
     report = measured_report(Fleet.uniform(8, 18), live, ((16,), (18,)))
     assert report["unavailability"]["value"] == pytest.approx(3 * 4 / 1800, abs=1e-5)
