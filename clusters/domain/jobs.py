@@ -102,6 +102,6 @@ _RANGES: tuple[tuple[str, int, int], ...] = (
 
 
 def _check_text(field: str, value: str, *, required: bool) -> None:
-    if len(value) > MAX_NAME or (required and not value.strip()) or any(not c.isprintable() for c in value):
+    if len(value) > MAX_NAME or (required and not value.strip()) or not value.isprintable():
         least = 1 if required else 0
         raise InvalidRequest(field, value[:80], f"give {least} to {MAX_NAME} printable characters")

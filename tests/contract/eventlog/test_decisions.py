@@ -16,7 +16,7 @@ from clusters.domain.errors import BrokenInvariant, InvalidRequest, SourceConfli
 from clusters.domain.evolve import evolve
 from clusters.domain.ids import Instant
 from clusters.domain.inventory_events import ClockSet
-from clusters.domain.job_events import JobPlaced, JobSubmitted, NodeSwapped, SliceAssignment, SliceMoved
+from clusters.domain.job_events import JobPlaced, JobSubmitted, SliceAssignment
 from clusters.domain.state import ClusterState
 from clusters.eventlog.database import DatabaseLog
 from clusters.eventlog.log import StoredLog
@@ -25,19 +25,11 @@ from clusters.eventlog.port import Committed
 from clusters.eventlog.request import Request
 from clusters.eventlog.storage import Writer
 from tests.contract.eventlog.conftest import WALL, Opener
-from tests.contract.eventlog.toy import CLUSTER, always, ask, create, decide, fact, inventory, run_pass, stopped, submit, suspicion
+from tests.contract.eventlog.toy import CLUSTER, always, ask, create, decide, fact, placing, run_pass, submission, submit, suspicion
 
 
 def cancel(job: str, request_id: str) -> Request:
     return Request(command=CancelJob(job=job, by="ada"), source="user:ada", request_id=request_id)
-
-
-def submission(request_id: str | None, name: str = "work") -> Request:
-    return Request(command=SubmitJob(request=ask(name=name), by="ada"), source="user:ada", request_id=request_id)
-
-
-def placing(job: str, *nodes: str, generation: int = 1, gpus: tuple[int, ...] = ()) -> JobPlaced:
-    return JobPlaced(job=job, generation=generation, slices=(SliceAssignment(domain="d1", nodes=nodes, gpus=gpus),))
 
 
 def test_a_decision_and_its_record_stand_in_the_log(toy: StoredLog) -> None:
@@ -210,54 +202,6 @@ def test_r05_a_command_overtaken_by_another_is_refused(opener: Opener) -> None:
 
     assert isinstance(log.commit(CLUSTER, cancel(job, "second"), overtaken), Refusal)
     assert [event.kind for event in log.about(CLUSTER, job)] == ["JobSubmitted", "JobCancelled"]
-
-
-def test_claims_say_who_holds_which_gpu_since_which_generation(toy: StoredLog) -> None:
-    whole, shared = submit(toy, "a"), submit(toy, "b")
-    toy.commit(CLUSTER, submission("p"), always(placing(whole, "r1-n1"), placing(shared, "r1-n2", gpus=(1, 3))))
-    holders = {(node, gpu): holder for (node, gpu), holder in toy.claims(CLUSTER).items() if holder[0] == shared}
-    assert holders == {("r1-n2", 1): (shared, 1), ("r1-n2", 3): (shared, 1)}
-    assert sum(job == whole for job, _ in toy.claims(CLUSTER).values()) == 4
-
-
-def test_a_swap_and_a_move_claim_the_new_nodes(toy: StoredLog) -> None:
-    toy.append_facts(CLUSTER, inventory(2, 4)[5:])
-    job = submit(toy, "a", nodes=2)
-    run_pass(toy)
-    toy.append_facts(CLUSTER, [stopped(job, ["r1-n1"], "s1")])
-    swap = NodeSwapped(job=job, generation=2, slice=0, slot=0, old="r1-n1", new="r1-n3", reason="")
-    toy.commit(CLUSTER, submission("swap"), always(swap))
-    assert {(node, generation) for (node, _), (_, generation) in toy.claims(CLUSTER).items()} == {("r1-n2", 1), ("r1-n3", 2)}
-    target = SliceAssignment(domain="d2", nodes=("r2-n1", "r2-n2"))
-    move = SliceMoved(job=job, generation=3, slice=0, old_domain="d1", assignment=target, released=("r1-n2", "r1-n3"), lost=(), reason="")
-    toy.commit(CLUSTER, submission("move"), always(move))
-    assert {node for node, _ in toy.claims(CLUSTER)} == {"r1-n2", "r1-n3", "r2-n1", "r2-n2"}
-    toy.append_facts(CLUSTER, [stopped(job, ["r1-n2", "r1-n3"], "s2", generation=2)])
-    assert {(node, generation) for (node, _), (_, generation) in toy.claims(CLUSTER).items()} == {("r2-n1", 3), ("r2-n2", 3)}
-
-
-def test_a_swap_of_shared_work_claims_its_gpus_only(toy: StoredLog) -> None:
-    job = submit(toy, "a")
-    toy.commit(CLUSTER, submission("p"), always(placing(job, "r1-n1", gpus=(0, 2))))
-    toy.append_facts(CLUSTER, [stopped(job, ["r1-n1"], "s1")])
-    swap = NodeSwapped(job=job, generation=2, slice=0, slot=0, old="r1-n1", new="r1-n3", reason="")
-    toy.commit(CLUSTER, submission("swap"), always(swap))
-    assert set(toy.claims(CLUSTER)) == {("r1-n3", 0), ("r1-n3", 2)}
-
-
-def test_r21_a_program_gone_wrong_cannot_book_a_gpu_twice(toy: StoredLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """R21: the store itself refuses, even where the fold would not see it, and all of the decision goes back."""
-    first, second = submit(toy, "a"), submit(toy, "b")
-    toy.commit(CLUSTER, submission("p"), always(placing(first, "r1-n1")))
-    before, claims = dump_state(toy.live(CLUSTER).catch_up()), toy.claims(CLUSTER)
-    monkeypatch.setattr(toy.live(CLUSTER), "fold", lambda events: None)
-    for number, nodes in enumerate((("r1-n1",), ("r1-n2", "r1-n1"), ("r1-n3", "r1-n3"))):
-        with pytest.raises(BrokenInvariant, match=second):
-            toy.commit(CLUSTER, submission(f"wrong{number}"), always(placing(second, *nodes)))
-    monkeypatch.undo()
-    assert (toy.head(CLUSTER), toy.claims(CLUSTER)) == (before["seq"], claims)
-    assert len(list(toy.decisions(CLUSTER))) == 3
-    assert dump_state(toy.live(CLUSTER).catch_up()) == before
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusters.domain.dump import dump_state
 from clusters.domain.errors import ClusterExists, InvalidRequest, SourceConflict, SourceSequence, UnknownCluster
 from clusters.domain.events import NewEvent, Payload, PolicyActivated
-from clusters.domain.health_events import NodeFailed, NodeRecovered, NodeSuspected
+from clusters.domain.health_events import NodeRecovered, NodeSuspected
 from clusters.domain.inventory_events import ClusterCreated
 from clusters.domain.job_events import JobPlaced, JobSubmitted, NodeSwapped, SliceAssignment, SliceMoved
 from clusters.domain.policy import Policy
@@ -20,7 +20,7 @@ from clusters.eventlog.log import StoredLog
 from clusters.eventlog.memory import MemoryLog
 from clusters.eventlog.port import Receipt
 from tests.contract.eventlog.conftest import WALL, Opener
-from tests.contract.eventlog.toy import CLUSTER, ask, create, fact, inventory, opening, run_pass, stopped, submit, suspicion
+from tests.contract.eventlog.toy import CLUSTER, ask, create, fact, inventory, opening, suspicion
 
 
 def test_a_new_log_holds_its_opening_events(log: StoredLog) -> None:
@@ -287,20 +287,6 @@ def test_a_guard_looks_under_the_lock_and_what_it_raises_refuses_the_facts(toy: 
     toy.append_facts(CLUSTER, [suspicion(1)], lambda: None)
     with pytest.raises(UnknownCluster, match="lost"):
         toy.append_facts(CLUSTER, [suspicion(1)], refuse)
-
-
-def test_facts_give_back_the_gpus_of_nodes_whose_work_has_stopped(toy: StoredLog) -> None:
-    job = submit(toy, "a", nodes=3)
-    run_pass(toy)
-    assert {node for node, _ in toy.claims(CLUSTER)} == {"r1-n1", "r1-n2", "r1-n3"}
-    toy.append_facts(CLUSTER, [stopped(job, ["r1-n1"], "old", generation=0), stopped("j999999", ["r1-n1"], "other")])
-    assert len(toy.claims(CLUSTER)) == 12
-    toy.append_facts(CLUSTER, [stopped(job, ["r1-n1", "r1-n2"], "now")])
-    assert set(toy.claims(CLUSTER)) == {("r1-n3", gpu) for gpu in range(4)}
-    toy.append_facts(CLUSTER, [fact(NodeFailed(node="r1-n3", reason="dead"), "f1")])
-    assert len(toy.claims(CLUSTER)) == 4
-    toy.append_facts(CLUSTER, [fact(NodeFailed(node="r1-n3", reason="dead", fencing=True), "f2", at=2)])
-    assert toy.claims(CLUSTER) == {}
 
 
 _SENT = [suspicion(number, node=f"r1-n{number % 4 + 1}", source=f"probe{number % 3}")._replace(source_seq=number) for number in range(12)]

@@ -80,6 +80,14 @@ def stopped(job: str, nodes: Sequence[str], source_id: str, generation: int = 1)
     return fact(WorkStopped(job=job, generation=generation, nodes=tuple(nodes)), source_id, source="connector")
 
 
+def submission(request_id: str | None, name: str = "work") -> Request:
+    return Request(command=SubmitJob(request=ask(name=name), by="ada"), source="user:ada", request_id=request_id)
+
+
+def placing(job: str, *nodes: str, generation: int = 1, gpus: tuple[int, ...] = ()) -> JobPlaced:
+    return JobPlaced(job=job, generation=generation, slices=(SliceAssignment(domain="d1", nodes=nodes, gpus=gpus),))
+
+
 def decide(state: ClusterState, command: Command, now: Instant) -> Decision | Refusal:
     match command:
         case SubmitJob():
