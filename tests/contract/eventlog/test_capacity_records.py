@@ -148,6 +148,17 @@ def test_applying_events_twice_is_the_same_as_once_and_so_is_a_rebuild() -> None
     assert DomainRecord.objects.count() == 1
 
 
+def test_what_a_domain_was_found_with_is_no_interruption() -> None:
+    log = DatabaseLog()
+    create(log)
+    log.append_facts(
+        CLUSTER, [fact(NodeFailed(node="r1-n1", reason="dead"), "first"), fact(NodeFailed(node="r1-n2", reason="dead"), "b", at=2)]
+    )
+    project(log)
+    (row,) = domain_records(CLUSTER)
+    assert (row.first, row.unavailable, row.interruptions) == (1, 2, 1)
+
+
 def test_a_node_that_leaves_is_no_longer_counted() -> None:
     log = story(STEPS[:1])
     log.append_facts(

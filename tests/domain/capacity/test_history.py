@@ -70,10 +70,10 @@ def test_interruptions_are_counted_by_domain() -> None:
 
 def test_what_a_domain_was_found_with_is_no_interruption() -> None:
     history = History()
-    history.observe(0, "r1", 18, 0)
-    history.observe(3, "r2", 18, 1)
-    for at, domain in ((0, "r1"), (3, "r2"), (4, "r2")):
+    for at, domain in ((0, "r1"), (3, "r2")):
+        history.observe(at, domain, 18, 1)
         history.interrupted(at, domain)
+    history.interrupted(4, "r2")
     assert {name: times.interruptions for name, times in history.observed(10).domains.items()} == {"r1": 0, "r2": 1}
 
 
