@@ -27,16 +27,16 @@ class Api:
         self.client = client
 
     def get(self, path: str, **headers: str) -> Answer:
-        return _read(self.client.get(BASE + path, headers=headers))
+        return read(self.client.get(BASE + path, headers=headers))
 
     def post(self, path: str, body: Any = None, **headers: str) -> Answer:
-        return _read(self.client.post(BASE + path, json.dumps(body or {}), content_type="application/json", headers=headers))
+        return read(self.client.post(BASE + path, json.dumps(body or {}), content_type="application/json", headers=headers))
 
     def send(self, path: str, raw: bytes, content_type: str = "application/json") -> Answer:
-        return _read(self.client.post(BASE + path, raw, content_type=content_type))
+        return read(self.client.post(BASE + path, raw, content_type=content_type))
 
 
-def _read(response: Any) -> Answer:
+def read(response: Any) -> Answer:
     content = response.content
     is_json = "json" in response.headers.get("Content-Type", "")
     return Answer(response.status_code, json.loads(content) if is_json and content else content, dict(response.headers))

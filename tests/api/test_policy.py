@@ -1,0 +1,126 @@
+"""The policy by API: read, change against a version, look before, history."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clusters.domain.policy import SETTINGS, Policy
+from clusters.eventlog.live import live
+from tests.api.calls import BASE, Answer, Api, read
+
+pytestmark = pytest.mark.django_db
+
+PATH = "clusters/lab/policy/"
+
+
+def put(api: Api, body: Any, query: str = "", **headers: str) -> Answer:
+    sent = json.dumps(body).encode("utf-8", "surrogatepass")
+    return read(api.client.put(f"{BASE}{PATH}{query}", sent, content_type="application/json", headers=headers))
+
+
+def change(**values: Any) -> dict[str, Any]:
+    return {"policy": values, "reason": "smaller slices", "expected_version": 1}
+
+
+def in_force() -> tuple[int, Policy]:
+    state = live("lab").catch_up()
+    return state.policy_version, state.policy
+
+
+def test_the_policy_tells_its_version_and_what_each_setting_is(user: Api, cluster: str) -> None:
+    answer = user.get(PATH)
+    assert (answer.body["version"], answer.headers["ETag"]) == (1, '"1"')
+    assert [setting["name"] for setting in answer.body["settings"]] == [setting.name for setting in SETTINGS]
+    assert all(answer.body["policy"][setting["name"]] == setting["default"] for setting in answer.body["settings"])
+
+
+def test_settings_that_are_left_out_stay_as_they_are(admin: Api, cluster: str) -> None:
+    first = put(admin, change(slice_size=8, spares_scope="all"))
+    assert (first.status, first.body["version"], first.headers["ETag"]) == (200, 2, '"2"')
+    second = put(admin, {"policy": {"slice_size": None}, "reason": "back"}, if_match=first.headers["ETag"])
+    assert (second.status, second.body["version"]) == (200, 3)
+    assert second.body["policy"] == {**user_values(Policy()), "spares_scope": "all"}
+    assert in_force()[0] == 3
+
+
+def user_values(policy: Policy) -> dict[str, Any]:
+    return {setting.name: getattr(policy, setting.name) for setting in SETTINGS}
+
+
+def test_a_dry_run_tells_what_would_change_and_changes_nothing(admin: Api, cluster: str) -> None:
+    told = put(admin, change(slice_size=8), "?dry_run=true").body
+    assert (told["dry_run"], told["version"], told["policy"]["slice_size"]) == (True, 1, 8)
+    assert told["forecast"]["changes"] == [{"name": "slice_size", "old": None, "new": 8}]
+    assert (told["forecast"]["before"]["idle_slices"], told["forecast"]["after"]["idle_slices"]) == (4, 8)
+    assert in_force() == (1, Policy())
+
+
+def test_of_two_changes_to_one_version_the_second_is_refused(admin: Api, cluster: str) -> None:
+    assert put(admin, change(slice_size=8)).status == 200
+    refused = put(admin, change(slice_size=9))
+    assert (refused.status, refused.body["code"]) == (409, "state")
+    assert put(admin, {"policy": {"slice_size": 9}, "reason": "x"}, if_match='"1"').status == 409
+    assert put(admin, {"policy": {"slice_size": 8}, "reason": "x"}, if_match='"2"').body["code"] == "state"
+    assert in_force() == (2, Policy(slice_size=8))
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (change(slice_size=0), "policy.slice_size"),
+        (change(slice_size="8"), "policy.slice_size"),
+        (change(target_spares=None), "policy.target_spares"),
+        (change(colour="red"), "policy.colour"),
+        (change(spares_scope="some"), "policy.spares_scope"),
+        (change(lending=1), "policy.lending"),
+        (change(min_spares=3), "min_spares"),
+        ({**change(slice_size=8), "reason": ""}, "reason"),
+        ({**change(slice_size=8), "reason": "  "}, "reason"),
+        ({**change(slice_size=8), "by": "eve"}, "by"),
+        ({"policy": [], "reason": "x", "expected_version": 1}, "policy"),
+        ({"policy": {}, "reason": "x"}, "expected_version"),
+        ({"reason": "x", "expected_version": 1}, "policy"),
+    ],
+)
+def test_what_is_wrong_is_named(admin: Api, cluster: str, body: Any, field: str) -> None:
+    refused = put(admin, body)
+    assert (refused.status, [error["field"] for error in refused.body["errors"]]) == (422, [field])
+    assert in_force()[0] == 1
+
+
+@pytest.mark.parametrize("etag", ["1", '"x"', "*", 'W/"1"', '"2"'])
+def test_a_version_that_is_none_or_another_is_refused(admin: Api, cluster: str, etag: str) -> None:
+    assert put(admin, change(slice_size=8), if_match=etag).status == 422
+    assert in_force()[0] == 1
+
+
+def test_only_administrators_change_it(user: Api, cluster: str) -> None:
+    assert put(user, change(slice_size=8)).status == 403
+    assert put(user, change(slice_size=8), "?dry_run=true").status == 403
+
+
+def test_the_history_is_told_the_newest_first(admin: Api, cluster: str) -> None:
+    put(admin, change(slice_size=8))
+    items = admin.get(f"{PATH}history/").body["items"]
+    assert [(item["version"], item["by"], item["reason"]) for item in items] == [
+        (2, "ada", "smaller slices"),
+        (1, "test", "defaults of a new cluster"),
+    ]
+    assert (items[0]["changes"], items[1]["changes"]) == ([{"name": "slice_size", "old": None, "new": 8}], [])
+    assert len(admin.get(f"{PATH}history/?limit=1").body["items"]) == 1
+
+
+NAMES = st.sampled_from([*(setting.name for setting in SETTINGS), "policy", "reason", "expected_version"])
+VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.lists(st.integers(), max_size=2)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(policy=VALUES | st.dictionaries(NAMES, VALUES, max_size=4), reason=VALUES, expected=VALUES)
+def test_no_change_is_answered_with_a_500(admin: Api, cluster: str, policy: Any, reason: Any, expected: Any) -> None:
+    answer = put(admin, {"policy": policy, "reason": reason, "expected_version": expected})
+    assert answer.status in (200, 400, 409, 422), answer.body

@@ -1,0 +1,167 @@
+"""The page of the policy: a change in two steps, what it does to work that runs and work that comes, and its history."""
+
+from __future__ import annotations
+
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from clusters.domain.policy import SETTINGS, Policy, QueueOrder, Setting
+from clusters.eventlog.live import live
+from clusters.eventlog.store import default_log
+from clusters.eventlog.verify import verify
+from scheduling.domain.decide import decide
+from scheduling.services import policy_change, run_pass
+from tests.integration.pages.test_submit import fields as job_fields
+from tests.support.lab import NAME, start
+
+pytestmark = pytest.mark.django_db
+
+PATH = f"/clusters/{NAME}/policy/"
+
+
+def fields(policy: Policy | None = None, /, **changed: str) -> dict[str, str]:
+    """What a browser sends: switches that are off are left out."""
+    values = {setting.name: getattr(policy or Policy(), setting.name) for setting in SETTINGS}
+    sent = {name: "" if value is None else "on" if value is True else str(value) for name, value in values.items() if value is not False}
+    return {**sent, "expected": str(live(NAME).catch_up().policy_version), **changed}
+
+
+def policy_now() -> tuple[int, Policy]:
+    state = live(NAME).catch_up()
+    return state.policy_version, state.policy
+
+
+def submitted(browser: Client, **changed: str) -> str:
+    answer: Any = browser.post(f"/clusters/{NAME}/jobs/new/", job_fields(**changed))
+    return str(answer.headers["Location"]).rstrip("/").rpartition("/")[2]
+
+
+def sizes(job: str) -> list[int]:
+    return [len(part.nodes) for part in live(NAME).catch_up().jobs[job].slices]
+
+
+def test_a_change_through_the_page_changes_the_next_placement_and_not_what_runs(admin: Client, cluster: str) -> None:
+    """Slices of 16 become slices of 8, and the log still proves itself."""
+    old = submitted(admin, nodes="32")
+    run_pass(NAME)
+    start(old)
+
+    shown = admin.post(PATH, fields(slice_size="8"))
+    assert shown.status_code == 200
+    assert policy_now() == (1, Policy())  # looking changes nothing
+
+    done = admin.post(PATH, fields(slice_size="8", reason="smaller slices", activate="1"))
+    assert (done.status_code, done.headers["Location"]) == (302, PATH)
+    assert policy_now() == (2, Policy(slice_size=8))
+
+    new = submitted(admin, nodes="32")
+    run_pass(NAME)
+    assert (sizes(old), sizes(new)) == ([16, 16], [8, 8, 8, 8])
+    report = verify(default_log(), NAME, decide)
+    assert report.differences == []
+    assert report.decisions["ChangePolicy"].remade == 1
+    versions = [record.policy_version for _, _, record in default_log().decisions(NAME)]
+    assert versions == [1, 1, 1, 2, 2]  # what each decision used is recorded with it
+
+
+def test_the_first_step_shows_what_would_change_in_policy_and_cluster(admin: Client, cluster: str) -> None:
+    page = admin.post(PATH, fields(slice_size="6", lending="on")).content.decode()
+    assert "What would change" in page
+    rows = {row.split("</th>")[0].rpartition(">")[2].strip(): row for row in page.split("<tr>")}
+    told = {label: row.replace("<strong>", "").replace("</strong>", "").split('class="num">')[1:] for label, row in rows.items()}
+    assert [cell.split("<")[0] for cell in told["Whole slices free"]] == ["4", "12"]
+    assert [cell.split("<")[0] for cell in told["Free nodes that make no slice"]] == ["8", "0"]
+    assert "not used yet by this version" in page
+
+
+def test_a_change_that_would_strand_waiting_jobs_warns(admin: Client, cluster: str) -> None:
+    submitted(admin, nodes="64")
+    page = admin.post(PATH, fields(target_spares="4", min_spares="4")).content.decode()
+    assert "1 waiting job could then never start" in page
+
+
+def test_a_change_needs_a_reason(admin: Client, cluster: str) -> None:
+    answer = admin.post(PATH, fields(slice_size="8", reason=" ", activate="1"))
+    assert answer.status_code == 422
+    assert "say why" in answer.content.decode()
+    assert policy_now()[0] == 1
+
+
+def test_who_has_seen_an_older_version_is_told(admin: Client, cluster: str) -> None:
+    sent = fields(slice_size="8", reason="mine", activate="1")
+    policy_change(cluster=NAME, policy=Policy(slice_size=9), expected=1, by="eve", reason="hers")
+    answer = admin.post(PATH, sent)
+    assert answer.status_code == 422
+    assert "Policy 2 is in force, not 1" in answer.content.decode()
+    assert policy_now() == (2, Policy(slice_size=9))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("slice_size", "0", "from 1 to 1024, or nothing for auto."),
+        ("slice_size", "x", "from 1 to 1024, or nothing for auto."),
+        ("target_spares", "", "Give a whole number from 0 to 1024."),
+        ("min_spares", "3", "from 0 to target_spares (2)"),
+        ("queue_order", "luck", "luck"),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_setting(admin: Client, cluster: str, name: str, value: str, told: str) -> None:
+    answer = admin.post(PATH, fields(reason="x", activate="1", **{name: value}))
+    assert answer.status_code == 422
+    page = unescape(answer.content.decode())
+    assert page.count('role="alert"') == 1
+    assert told in page.split(f'for="id_{name}"')[1].split('role="alert">')[1].split("</span>")[0]
+    assert policy_now()[0] == 1
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_the_page_says_of_each_setting_what_it_is(user: Client, cluster: str, setting: Setting) -> None:
+    page = user.get(PATH).content.decode()
+    part = page.split(f'for="id_{setting.name}"')[1].split('<div class="setting">')[0]
+    assert setting.label in part
+    assert setting.meaning in part.replace("&#x27;", "'")
+    assert setting.unit in part
+    assert "Default" in part
+    assert ("Not used yet" in part) is not setting.used
+
+
+def test_every_version_is_told_with_who_why_and_what(admin: Client, user: Client, cluster: str) -> None:
+    admin.post(PATH, fields(slice_size="8", reason="smaller slices", activate="1"))
+    admin.post(PATH, fields(Policy(slice_size=8, queue_order=QueueOrder.SIZE), reason="small ones first", activate="1"))
+    history = user.get(PATH).context["history"]
+    assert [(known["version"], known["by"], known["reason"]) for known in history] == [
+        (3, "ada", "small ones first"),
+        (2, "ada", "smaller slices"),
+        (1, "test", "defaults of a new cluster"),
+    ]
+    assert [[(change["label"], change["old"], change["new"]) for change in known["changes"]] for known in history] == [
+        [("Queue order", "age", "size")],
+        [("Slice size", "auto", "8")],
+        [],
+    ]
+
+
+def test_going_back_activates_the_old_values_as_a_new_version(admin: Client, cluster: str) -> None:
+    policy_change(cluster=NAME, policy=Policy(slice_size=8), expected=1, by="eve", reason="smaller")
+    shown = admin.get(f"{PATH}?revert=1")
+    preview = shown.context["preview"]
+    assert (preview["reason"], [change["new"] for change in preview["changes"]]) == ("Back to version 1", ["auto"])
+    sent = {**dict(preview["values"]), "expected": str(preview["expected"]), "reason": preview["reason"], "activate": "1"}
+    assert admin.post(PATH, sent).status_code == 302
+    assert policy_now() == (3, Policy())
+
+
+@pytest.mark.parametrize("version", ["9", "x", "-1", "9" * 30])
+def test_there_is_no_way_back_to_what_never_was(admin: Client, cluster: str, version: str) -> None:
+    assert admin.get(f"{PATH}?revert={version}").status_code == 404
+
+
+def test_others_may_look_and_not_change(user: Client, cluster: str) -> None:
+    page = user.get(f"{PATH}?revert=1").content.decode()
+    assert "<input" not in page.split("<main")[1].split("</main>")[0].replace('<input type="hidden"', "")
+    assert user.post(PATH, fields(slice_size="8", reason="x", activate="1")).status_code == 403
+    assert policy_now()[0] == 1
