@@ -14,6 +14,9 @@ from clusters.domain.ids import Instant
 #: Times wall speed above which the fleet waits for the pass.
 LOCKSTEP_SPEED = 60.0
 
+#: Times wall speed that a clock may be set to: a day in a second, and no fleet keeps up with more.
+MAX_SPEED = 100_000.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from clusters.domain.errors import InvalidRequest
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobRequest
 
@@ -17,6 +19,12 @@ class ClusterCreated:
     name: str
     connector: str  # which connector acts on it: "simulated" or "none" (inventory only)
     options: dict[str, float] = field(default_factory=dict)  # the connector's options, e.g. the fleet's failure rate
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that no log could hold; raises InvalidRequest."""
+        for name, value in self.options.items():
+            if not math.isfinite(value):
+                raise InvalidRequest(name, value, "give a number")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +90,11 @@ class ClockSet:
     wall: Instant
     cluster_time: Instant
     speed: float
+
+    def __post_init__(self) -> None:
+        """Refuse what no clock can do, and no log could hold; raises InvalidRequest."""
+        if not 0 <= self.speed < math.inf:
+            raise InvalidRequest("speed", self.speed, "give a number of cluster seconds a wall second, 0 to pause")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from clusters.domain.clock import MAX_SPEED
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.ids import SECOND, Duration
 
@@ -67,7 +68,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "stop_s": (0, 86_400),
     "generator": (0, 1),
     "pause_idle": (0, 1),
-    "speed": (0, 100_000),
+    "speed": (0, MAX_SPEED),
 }
 
 

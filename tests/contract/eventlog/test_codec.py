@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import math
 import re
+from typing import Any
 
 import msgspec
 import pytest
@@ -149,3 +151,22 @@ def test_a_solvers_part_of_a_record_is_kept() -> None:
 
 def test_payloads_cover_the_union() -> None:
     assert {cls.__name__ for cls in Payload.__args__} == set(PAYLOADS)
+
+
+def changed(sample: Any, field: str, value: object) -> object:
+    return dataclasses.replace(sample, **{field: value})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_number_that_json_cannot_say_never_gets_into_an_event(kind: str, number: float) -> None:
+    sample = sample_of(kind, PAYLOADS[kind].VERSION)
+    assert sample is not None
+    for field in dataclasses.fields(sample):
+        value = getattr(sample, field.name)
+        if isinstance(value, float):
+            with pytest.raises(InvalidRequest, match=field.name):
+                changed(sample, field.name, number)
+        elif isinstance(value, dict) and any(isinstance(entry, float) for entry in value.values()):
+            with pytest.raises(InvalidRequest):
+                changed(sample, field.name, dict.fromkeys(value, number))
