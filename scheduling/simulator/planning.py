@@ -10,13 +10,22 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from clusters.domain.clock import MAX_SPEED
 from clusters.domain.decision import Refusal
+from clusters.domain.errors import InvalidRequest
 from clusters.domain.ids import DAY, SECOND
 from clusters.domain.inventory_events import Arrival
 from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState
 from scheduling.domain.feasibility import could_never_fit, whole_space
 from scheduling.simulator.traces import Trace, TraceJob
+
+#: Of a plan: longer than any trace that is known, short enough to keep instants in 63 bits.
+MAX_DAYS = 10_000
+#: A hundred times what the inventory can serve.
+MAX_LOAD = 100.0
+#: Speed, load and days below it are slips.
+LEAST = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +38,29 @@ class TracePlan:
     refused: dict[str, int]  # "N nodes: why" -> jobs left out
 
 
+def check_options(*, speed: float, load: float | None = None, days: float | None = None) -> None:
+    """Refuse what cannot be played; raises InvalidRequest."""
+    for name, value, most in (("speed", speed, MAX_SPEED), ("load", load, MAX_LOAD), ("days", days, MAX_DAYS)):
+        if value is not None and not LEAST <= value <= most:
+            raise InvalidRequest(name, value, f"give a number from {LEAST:g} to {most:g}")
+
+
 def plan_trace(state: ClusterState, trace: Trace, *, load: float | None = None, days: float | None = None) -> TracePlan:
-    """Fit the trace to the cluster; without `load` it is played as it is, without `days` to its end."""
+    """Fit the trace to the cluster; without `load` it is played as it is, without `days` to its end. Raises InvalidRequest."""
     gpus = sum(site.gpus for site in state.topology.nodes)
-    own = trace.gpu_seconds / (gpus * trace.span_s)
+    own = trace.gpu_seconds / max(1, gpus * trace.span_s)
     stretch = own / load if load is not None else 1.0
     items: list[Arrival] = []
     refused: Counter[str] = Counter()
     reasons: dict[tuple[int | None, int | None], str] = {}
     whole = whole_space(state)
     for job in trace.jobs:
-        offset = round(job.submit_s * stretch * SECOND)
-        if days is not None and offset >= days * DAY:
+        day = job.submit_s * stretch * SECOND / DAY
+        if days is not None and day >= days:
             break
+        if day > MAX_DAYS:
+            raise InvalidRequest("load", load, f"give more, or fewer days: at this load jobs would come for over {MAX_DAYS:,} days")
+        offset = round(job.submit_s * stretch * SECOND)
         request = request_of(job, state.topology.usual_gpus)
         asked = (request.nodes, request.gpus)
         if asked not in reasons:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from clusters.connectors.simulated.creation import CONNECTOR
 from clusters.domain.clock import cluster_now
-from clusters.domain.errors import InvalidRequest
+from clusters.domain.errors import InvalidRequest, SourceConflict
 from clusters.domain.events import NewEvent
 from clusters.domain.inventory_events import ArrivalsPlanned, ClockSet
 from clusters.domain.state import ClusterState
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, default_log
-from scheduling.simulator.planning import TracePlan, plan_trace
+from scheduling.simulator.planning import TracePlan, check_options, plan_trace
 from scheduling.simulator.traces import Trace
 
 #: Arrivals of one event: about 50 kB.
@@ -21,7 +21,11 @@ ITEMS = 200
 
 
 def trace_play(*, cluster: str, trace: Trace, speed: float, load: float | None = None, days: float | None = None) -> TracePlan | None:
-    """Plan the trace on the cluster and set its clock; None where the file is being played, or was, already."""
+    """Plan the trace on the cluster and set its clock; None where the file is being played, or was, already.
+
+    A plan without jobs changes nothing. Raises InvalidRequest, UnknownCluster.
+    """
+    check_options(speed=speed, load=load, days=days)
     with default_log().live(cluster).reading() as state:
         if state.connector != CONNECTOR:
             raise InvalidRequest("cluster", cluster, "give a simulated cluster: only its fleet can play a trace")
@@ -29,7 +33,15 @@ def trace_play(*, cluster: str, trace: Trace, speed: float, load: float | None =
             return None
         plan = plan_trace(state, trace, load=load, days=days)
         facts = _facts(state, trace, plan, speed)
-    append_facts(cluster, facts)
+    if not plan.items:
+        return plan
+    try:
+        append_facts(cluster, facts)
+    except SourceConflict:
+        with default_log().live(cluster).reading() as state:
+            if trace.digest in state.plans:  # somebody else has submitted the file in the meantime
+                return None
+        raise
     return plan
 
 

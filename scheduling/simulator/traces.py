@@ -15,7 +15,7 @@ from hashlib import blake2b
 
 from clusters.connectors.simulated.truth import CANCELLED, FAILED, FINISHED
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.jobs import MAX_NAME, MAX_SECONDS, JobKind
+from clusters.domain.jobs import MAX_NAME, MAX_NODES, MAX_SECONDS, JobKind
 
 _KINDS = {
     "pretrain": JobKind.TRAINING,
@@ -32,6 +32,9 @@ _FORMS: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
 )
 
 _DIGEST_BYTES = 16
+
+#: Of a number; longer ones would cost time to read, and Python refuses the longest.
+MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,13 @@ def read_trace(content: bytes) -> Trace:
     except UnicodeDecodeError as error:
         raise InvalidRequest("file", content[:20], "give a CSV file in UTF-8") from error
     reader = csv.DictReader(io.StringIO(text))
+    try:
+        return _read(reader, content)
+    except csv.Error as error:
+        raise InvalidRequest("file", f"line {reader.line_num}", f"give a CSV file with one job a line ({error})") from error
+
+
+def _read(reader: csv.DictReader[str], content: bytes) -> Trace:
     columns = frozenset(reader.fieldnames or ())
     if not any(must <= columns <= must | may for must, may in _FORMS):
         known = " or ".join(", ".join(sorted(must)) for must, _ in _FORMS)
@@ -88,20 +98,27 @@ def read_trace(content: bytes) -> Trace:
 def _job(line: int, row: Mapping[str, str | None]) -> TraceJob:
     return TraceJob(
         row=line,  # until all are sorted
-        name=(row.get("job") or f"line {line}")[:MAX_NAME],
+        name=_text(line, row, "job") or f"line {line}",
         kind=_KINDS[_one_of(line, row, "kind", tuple(_KINDS), "other")],
-        team=(row.get("vc") or "")[:MAX_NAME],
-        gpus=_whole(line, row, "gpus", 1),
+        team=_text(line, row, "vc"),
+        gpus=_whole(line, row, "gpus", 1, MAX_NODES),  # so many fit the nodes of a request, however few GPUs those have
         submit_s=_whole(line, row, "submit_s", 0),
         duration_s=max(1, _whole(line, row, "duration_s", 0)),
         outcome=_OUTCOMES[_one_of(line, row, "status", tuple(_OUTCOMES), "completed")],
     )
 
 
-def _whole(line: int, row: Mapping[str, str | None], column: str, least: int) -> int:
+def _text(line: int, row: Mapping[str, str | None], column: str) -> str:
+    text = (row.get(column) or "").strip()[:MAX_NAME]
+    if text and not text.isprintable():
+        raise InvalidRequest(f"line {line}, {column}", text[:40], "give printable characters")
+    return text
+
+
+def _whole(line: int, row: Mapping[str, str | None], column: str, least: int, most: int = MAX_SECONDS) -> int:
     text = (row.get(column) or "").strip()
-    if not (text.isdecimal() and text.isascii() and least <= int(text) <= MAX_SECONDS):
-        raise InvalidRequest(f"line {line}, {column}", text[:40], f"give a whole number from {least} to {MAX_SECONDS}")
+    if not (text.isdecimal() and text.isascii() and len(text) <= MAX_DIGITS and least <= int(text) <= most):
+        raise InvalidRequest(f"line {line}, {column}", text[:40], f"give a whole number from {least} to {most}")
     return int(text)
 
 

@@ -13,7 +13,7 @@ from clusters.connectors.lease import driven_at
 from clusters.domain.errors import ClusterError
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log
-from scheduling.simulator.planning import TracePlan
+from scheduling.simulator.planning import TracePlan, check_options
 from scheduling.simulator.playing import trace_play
 from scheduling.simulator.report import lines_of
 from scheduling.simulator.traces import Trace, read_trace
@@ -42,11 +42,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print nothing but the result, as JSON")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        for name in ("speed", "days", "load"):
-            if options[name] is not None and options[name] <= 0:
-                raise CommandError(f"--{name}: {options[name]:g} is not valid; give a number above 0")
         cluster: str = options["cluster"]
         try:
+            check_options(speed=options["speed"], load=options["load"], days=options["days"])
             trace = read_trace(Path(options["file"]).read_bytes())
             default_log().head(cluster)
             self._wait_for_driver(cluster)
@@ -55,6 +53,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if not options["json"]:
             self._say_plan(cluster, trace, plan, options["speed"])
+        if plan is not None and not plan.items:
+            raise CommandError(f"nothing was submitted: none of the {len(trace.jobs)} jobs of the file can be played on {cluster}")
         watch = Watch(cluster, trace.digest)
         try:
             self._follow(watch, quiet=options["json"])

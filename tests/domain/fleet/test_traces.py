@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.ids import DAY, HOUR, SECOND
 from clusters.domain.jobs import JobKind
-from scheduling.simulator.planning import TracePlan, plan_trace
+from scheduling.simulator.planning import TracePlan, check_options, plan_trace
 from scheduling.simulator.traces import Trace, read_trace
 from tests.domain.fleet.stage import NAME, Stage
 from tests.support.shared import shared_path
@@ -60,6 +62,12 @@ def test_the_other_form_says_whose_a_job_is_and_rows_count_in_order_of_submissio
         (TEAMS + b"1,1e9,1,x\n", "line 2, duration_s"),
         (KINDS + b"a,1,sleep,1,1,60,COMPLETED\n", "line 2, kind"),
         (KINDS + b"a,1,debug,1,1,60,LOST\n", "line 2, status"),
+        (KINDS + b"a\0b,1,debug,1,1,60,COMPLETED\n", "line 2, job"),
+        (TEAMS + "1,2,3,\u202ex\n".encode(), "line 2, vc"),
+        (TEAMS + b"1,2,100001,x\n", "line 2, gpus"),
+        (TEAMS + b"1,2," + b"9" * 5_000 + b",x\n", "line 2, gpus"),
+        (TEAMS + b'1,2,3,"' + b"x" * 200_000 + b'"\n', "file"),
+        (TEAMS.replace(b"\n", b"\r") + b"1,2,3,x\r", "file"),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_line_and_column(content: bytes, field: str) -> None:
@@ -87,6 +95,27 @@ def test_days_keep_the_beginning() -> None:
     trace = read_trace(TEAMS + b"".join(b"%d,60,1,x\n" % (day * 86_400) for day in range(10)))
     plan = plan_on(1, trace, days=3)
     assert [item.offset for item in plan.items] == [day * DAY for day in range(3)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"speed": math.nan}, {"speed": math.inf}, {"speed": 0.0}, {"speed": 1e6},
+        {"speed": 1.0, "load": math.nan}, {"speed": 1.0, "load": -1.0}, {"speed": 1.0, "load": 101.0},
+        {"speed": 1.0, "days": math.nan}, {"speed": 1.0, "days": 0.0}, {"speed": 1.0, "days": math.inf},
+    ],
+)  # fmt: skip
+def test_speed_load_and_days_that_nobody_can_mean_are_named(options: dict[str, float]) -> None:
+    with pytest.raises(InvalidRequest, match="give a number from") as refused:
+        check_options(**options)
+    assert refused.value.field == list(options)[-1]
+
+
+def test_a_load_so_low_that_jobs_would_come_for_ages_is_refused() -> None:
+    trace = read_trace(TEAMS + b"0,%d,72,x\n%d,60,1,x\n" % (90 * 86_400, 30 * 86_400))
+    with pytest.raises(InvalidRequest, match="give more, or fewer days"):
+        plan_on(1, trace, load=0.001)
+    assert len(plan_on(1, trace, load=0.001, days=1).items) == 1
 
 
 def test_what_can_never_run_is_left_out_and_counted_with_the_reason() -> None:

@@ -14,14 +14,20 @@ from clusters.connectors.simulated.driver import Driver
 from clusters.connectors.simulated.options import fleet_options
 from clusters.domain.books import Condition, Use
 from clusters.domain.books_of import read_books
+from clusters.domain.events import NewEvent
 from clusters.domain.ids import DAY, HOUR
 from clusters.domain.invariants import check
+from clusters.eventlog import store
 from clusters.eventlog.log import wall_now
+from clusters.eventlog.port import Receipt
 from clusters.eventlog.store import create_cluster, default_log
 from scheduling import services
 from scheduling.management.commands import submit_trace
+from scheduling.simulator import playing
 from scheduling.simulator.opening import NAME as DEMO
 from scheduling.simulator.opening import demo_create, demo_options
+from scheduling.simulator.playing import trace_play
+from scheduling.simulator.traces import read_trace
 
 pytestmark = pytest.mark.django_db
 
@@ -120,10 +126,40 @@ def test_a_trace_is_for_simulated_clusters_only(trace: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--speed", "--days", "--load"])
-def test_speeds_days_and_loads_are_positive(cluster: str, trace: str, option: str) -> None:
-    values = {"--speed": "1", option: "-1"}
-    with pytest.raises(CommandError, match=f"{option}: -1 is not valid"):
-        run("submit_trace", trace, "--cluster", cluster, *(part for pair in values.items() for part in pair))
+@pytest.mark.parametrize("value", ["-1", "0", "nan", "inf"])
+def test_speeds_days_and_loads_are_positive_numbers(cluster: str, trace: str, option: str, value: str) -> None:
+    head = default_log().head(cluster)
+    with pytest.raises(CommandError, match=f"{option[2:]}: {float(value)} is not valid"):
+        run("submit_trace", trace, "--cluster", cluster, *(part for pair in {"--speed": "1", option: value}.items() for part in pair))
+    assert default_log().head(cluster) == head
+
+
+def test_a_file_without_a_job_that_can_be_played_changes_nothing(cluster: str, trace: str) -> None:
+    assert Lease(cluster, "somebody").acquire()
+    head = default_log().head(cluster)
+    Path(trace).write_text("submit_s,duration_s,gpus,vc\n1,60,4096,team\n", encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(CommandError, match="none of the 1 jobs of the file can be played"):
+            run("submit_trace", trace, "--cluster", cluster, "--speed", "3600")
+    assert default_log().head(cluster) == head
+
+
+def test_of_two_who_submit_a_file_at_once_the_second_follows_what_the_first_submitted(
+    cluster: str, trace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = read_trace(Path(trace).read_bytes())
+    append, played = store.append_facts, []
+
+    def overtaken(name: str, facts: list[NewEvent]) -> tuple[Receipt, ...]:
+        monkeypatch.setattr(playing, "append_facts", append)
+        played.append(trace_play(cluster=name, trace=file, speed=60))
+        return append(name, facts)
+
+    monkeypatch.setattr(playing, "append_facts", overtaken)
+    assert trace_play(cluster=cluster, trace=file, speed=3600) is None
+    assert played[0] is not None
+    with default_log().live(cluster).reading() as state:
+        assert (len(state.plans), state.clock.speed) == (1, 60)
 
 
 def test_a_missing_file_and_a_missing_cluster_are_named(cluster: str, trace: str) -> None:
