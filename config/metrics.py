@@ -31,7 +31,7 @@ METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "D
 #: Seconds: pages take a few milliseconds, decisions a few more, imports of whole fleets seconds.
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
-disable_created_metrics()  # a second series for each counter, for what a scraper knows by itself
+disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, for what a scraper knows by itself
 registry = CollectorRegistry()
 ProcessCollector(registry=registry)
 _requests = Counter("slicekeeper_http_requests", "Requests answered by this process", ("route", "method", "status"), registry=registry)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.e2e.server import CLUSTER, Server, serving
+from tests.e2e.server import Server, serving
 
 CHROMIUM = "/usr/bin/chromium"
 QUIETLY = (
@@ -50,7 +50,7 @@ def session(server: Server, browser: Browser) -> Any:
     page = context.new_page()
     page.goto(server.link)
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{server.url}/clusters/{CLUSTER}/")
+    page.wait_for_url(lambda url: "/login/" not in url)
     state = context.storage_state()
     context.close()
     return state

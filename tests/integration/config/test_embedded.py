@@ -89,11 +89,11 @@ def test_a_task_reaches_its_own_queue_and_runs_once(app: Celery) -> None:
 def test_the_beat_sends_what_is_scheduled(app: Celery) -> None:
     ran = threading.Event()
 
-    @app.task(name="tasks.passes.sweep", shared=False)
-    def sweep() -> None:
+    @app.task(name="tasks.passes.tick", shared=False)
+    def tick() -> None:
         ran.set()
 
-    app.conf.beat_schedule = {"sweep": {"task": sweep.name, "schedule": 0.1}}
+    app.conf.beat_schedule = {"tick": {"task": tick.name, "schedule": 0.1}}
     with embedded.background(app, no_runners):
         assert ran.wait(10)
 
