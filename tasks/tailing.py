@@ -95,7 +95,8 @@ class Tail:
             return
         with log.live(cluster).reading() as state:
             settled = is_settled(state)
-        if settled:
+        if settled:  # whatever is on its way still has been overtaken: it may come too early for what happens next
+            waker.begun(cluster)
             self._open.pop(cluster, None)
         else:
             waker.wake(cluster, self._open[cluster])
