@@ -15,6 +15,7 @@ from rest_framework import serializers
 from frontend.api.errors import FieldError, Invalid, shown
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
+_DECIMAL = re.compile(r"-?[0-9]{1,9}(\.[0-9]{1,12})?")
 _SWITCHES = {"true": True, "false": False, "on": True, "off": False}
 
 
@@ -31,6 +32,21 @@ class WholeNumber(serializers.IntegerField):
         if type(data) is not int:
             self.fail("invalid")
         return int(data)
+
+
+class Number(serializers.FloatField):
+    """A number, never a text or a truth value, and never without an end."""
+
+    def __init__(self, low: float, high: float, **options: Any) -> None:
+        message = f"give a number from {low:g} to {high:g}"
+        super().__init__(min_value=low, max_value=high, error_messages=_say(message), **options)
+
+    def to_internal_value(self, data: Any) -> float:
+        if _is_text(self) and isinstance(data, str) and _DECIMAL.fullmatch(data):
+            return float(data)
+        if type(data) not in (int, float):
+            self.fail("invalid")
+        return float(data)
 
 
 class Text(serializers.CharField):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import include, path, re_path
 
 from frontend import converters  # noqa: F401 - registers the converters
+from frontend.api.capacity import CapacityView, SparesView
 from frontend.api.clusters import ClusterListView, ClusterView, SnapshotView
 from frontend.api.events import EventListView
 from frontend.api.inventory import InventoryView
@@ -20,6 +21,8 @@ of_cluster = [
     path("policy/history/", PolicyHistoryView.as_view(), name="policy-history"),
     path("inventory/", InventoryView.as_view(), name="inventory"),
     path("events/", EventListView.as_view(), name="events"),
+    path("capacity/", CapacityView.as_view(), name="capacity"),
+    path("spares/", SparesView.as_view(), name="spares"),
     path("racks/", RackListView.as_view(), name="racks"),
     path("racks/<str:rack>/", RackView.as_view(), name="rack"),
     path("nodes/", NodeListView.as_view(), name="nodes"),

@@ -12,6 +12,7 @@ from clusters.domain.jobs import JobState
 from clusters.domain.state import ClusterState
 from frontend.pages.base import frame, now_of, page, part, switcher
 from frontend.pages.palette import CONDITIONS, USES
+from frontend.pages.spares import spares_context
 from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary, reading
 from frontend.selectors.events import latest_events
 from frontend.selectors.jobs import reason_of
@@ -46,7 +47,7 @@ def fleet_page(request: HttpRequest, cluster: str) -> HttpResponse:
     with reading(cluster) as state:
         context = {**frame(state, "fleet"), "legend": LEGEND, "queue": queue(state)}
         seq = state.seq
-    context |= switcher() | {"events": news(cluster, seq)}
+    context |= switcher() | {"events": news(cluster, seq)} | spares_context(cluster)
     return render(request, "frontend/fleet.html", context)
 
 

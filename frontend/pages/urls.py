@@ -5,11 +5,12 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from frontend import converters  # noqa: F401 - registers the converters
-from frontend.pages import fleet, jobs, policy, racks
+from frontend.pages import capacity, fleet, jobs, policy, racks, spares
 
 parts = [
     path("queue/", fleet.queue_part, name="fleet-queue"),
     path("events/", fleet.events_part, name="fleet-events"),
+    path("spares/", spares.spares_part, name="fleet-spares"),
     path("jobs/", jobs.rows_part, name="jobs-rows"),
     path("jobs/<job:job>/", jobs.job_part, name="job-detail"),
     path("racks/<str:rack>/", racks.rack_part, name="rack-detail"),
@@ -22,6 +23,7 @@ of_cluster: list[URLPattern | URLResolver] = [
     path("jobs/new/", jobs.new_page, name="job-new"),
     path("jobs/<job:job>/", jobs.job_page, name="job"),
     path("racks/<str:rack>/", racks.rack_page, name="rack"),
+    path("capacity/", capacity.capacity_page, name="capacity"),
     path("policy/", policy.policy_page, name="policy"),
 ]
 

@@ -84,6 +84,8 @@ async function follow(body) {
       root.classList.replace("is-loading", "is-failed");
     }
   }
+  const capacity = $("[data-capacity]");
+  if (capacity) (await import("./capacity.js")).startCapacity(capacity, live);
   live.connect();
   return fragments;
 }
