@@ -92,3 +92,18 @@ def test_a_difference_is_what_makes_one_policy_of_the_other(drawn: dict[str, Any
 
 def test_equal_policies_do_not_differ() -> None:
     assert difference(Policy(spares_scope=SparesScope.ALL), Policy(spares_scope=SparesScope.ALL)) == ()
+
+
+def test_the_guide_says_of_each_setting_what_it_is() -> None:
+    rows = [row for row in (ROOT / "docs" / "guides" / "policy.md").read_text(encoding="utf-8").splitlines() if row.startswith("| `")]
+    assert rows == [f"| `{s.name}` | {s.unit} | {words(s.default)} | {allowed(s)} | {s.told} |" for s in SETTINGS]
+
+
+def words(value: object) -> str:
+    return {None: "auto", True: "yes", False: "no"}[value] if value is None or isinstance(value, bool) else str(value)
+
+
+def allowed(setting: Setting) -> str:
+    if setting.choices is not None:
+        return ", ".join(setting.choices)
+    return f"{setting.low} to {setting.high}{', or auto' if setting.auto else ''}" if setting.number else "yes, no"

@@ -12,6 +12,7 @@ from frontend.accounts.links import first_run_link
 from frontend.accounts.people import MOST_NAME, user_activate, user_create, user_grant
 from frontend.accounts.roles import LEAST_ROLE, ROLE_MEANING, Caller, Permission, Role, grant, role_of
 from tests.support.people import browser_of, make_user
+from tests.support.shared import ROOT
 
 pytestmark = pytest.mark.django_db
 
@@ -133,3 +134,9 @@ def test_who_has_no_role_can_still_sign_out() -> None:
     browser = browser_of(make_user("bob", None))
     assert browser.post("/logout/").headers["Location"] == "/login/"
     assert "_auth_user_id" not in browser.session
+
+
+def test_the_guide_has_the_roles_as_they_are() -> None:
+    guide = (ROOT / "docs" / "guides" / "access.md").read_text(encoding="utf-8")
+    rows = [row for row in guide.splitlines() if row.startswith("| `")]
+    assert rows == [f"| `{role}` | {ROLE_MEANING[role]} |" for role in Role]

@@ -14,8 +14,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from clusters.domain.health_events import NodeFailed
-from clusters.eventlog.store import default_log
+from clusters.eventlog.store import create_cluster, default_log
 from frontend.accounts.roles import Role
+from frontend.accounts.tokens import token_create, token_revoke
 from frontend.live import endpoint, hub
 from frontend.live.frames import PING
 from frontend.live.subscriber import Timing
@@ -131,6 +132,44 @@ async def test_the_socket_of_a_user_who_was_deactivated_is_closed(
         assert socket.outbox.empty()
         await sync_to_async(User.objects.update)(is_active=False)
         assert await socket.output() == {"type": "websocket.close", "code": endpoint.SIGNED_OUT, "reason": None}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("by", ["session", "token"])
+async def test_the_socket_of_a_user_whose_role_was_taken_is_closed(
+    cluster: SmallCluster, cookie: str, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """R43."""
+    monkeypatch.setattr(endpoint, "TIMING", Timing(look=0.01, recheck=0.02))
+    ada = await User.objects.aget()
+    _, secret = await sync_to_async(token_create)(user=ada, label="x", role=Role.VIEWER)
+    async with Socket(PATH, cookie=cookie if by == "session" else "", authorization=f"Bearer {secret}" if by == "token" else "") as socket:
+        assert await socket.opened()
+        await socket.frame()
+        await ada.groups.aclear()
+        assert await socket.output() == {"type": "websocket.close", "code": endpoint.SIGNED_OUT, "reason": None}
+
+
+@pytest.mark.asyncio
+async def test_the_socket_of_a_token_that_was_revoked_is_closed(
+    cluster: SmallCluster, cookie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R43."""
+    monkeypatch.setattr(endpoint, "TIMING", Timing(look=0.01, recheck=0.02))
+    row, secret = await sync_to_async(token_create)(user=await User.objects.aget(), label="x", role=Role.VIEWER, cluster=NAME)
+    async with Socket(PATH, authorization=f"Bearer {secret}") as socket:
+        assert await socket.opened()
+        await socket.frame()
+        await sync_to_async(token_revoke)(row)
+        assert (await socket.output())["code"] == endpoint.SIGNED_OUT
+
+
+@pytest.mark.asyncio
+async def test_a_token_of_another_cluster_does_not_get_in(cluster: SmallCluster, cookie: str) -> None:
+    await sync_to_async(create_cluster)("other", by="test")
+    _, secret = await sync_to_async(token_create)(user=await User.objects.aget(), label="x", role=Role.VIEWER, cluster="other")
+    async with Socket(PATH, authorization=f"Bearer {secret}") as socket:
+        assert not await socket.opened()
 
 
 @pytest.mark.asyncio
