@@ -67,6 +67,7 @@ class Playground:
         self.url = url
         self._environment = {**os.environ, DATABASE_URL: url, "SLICEKEEPER_DATA_DIR": str(directory)}
         self._gates = directory
+        self._started: list[Process] = []
 
     @contextmanager
     def log(self) -> Iterator[DatabaseLog]:
@@ -81,7 +82,15 @@ class Playground:
             del connections.settings[alias]
 
     def start(self, *arguments: object, **environment: str) -> Process:
-        return Process({**self._environment, **environment}, tuple(map(str, arguments)))
+        process = Process({**self._environment, **environment}, tuple(map(str, arguments)))
+        self._started.append(process)
+        return process
+
+    def end(self) -> None:
+        """Leave no process behind, also where a test failed before it had heard all."""
+        for process in self._started:
+            if process.popen.stdout is not None and not process.popen.stdout.closed:
+                process.kill()
 
     def gate(self, name: str) -> Path:
         """A file whose appearance lets processes begin together."""
@@ -108,7 +117,10 @@ def playground(directory: Path, url: str | None = None) -> Iterator[Playground]:
     with _database(directory, urlsplit(url or os.environ.get(DATABASE_URL, ""))) as own_url:
         ground = Playground(own_url, directory)
         ground.manage("migrate", "--verbosity", "0")
-        yield ground
+        try:
+            yield ground
+        finally:
+            ground.end()
 
 
 @contextmanager

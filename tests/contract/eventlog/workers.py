@@ -88,6 +88,7 @@ def tail(cluster: str, gate: str, after: str, count: str) -> None:
     ids: set[tuple[str, str]] = set()
     gapless = True
     while len(ids) < int(count):
+        time.sleep(0.001)
         for event in log.read(cluster, seen):
             gapless = gapless and event.seq == seen + 1
             seen = event.seq
