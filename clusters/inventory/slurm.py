@@ -41,13 +41,14 @@ class SlurmSource:
 
     def inventory(self, known: Known) -> Inventory:
         """Lay the nodes over what is known of racks and domains."""
+        if any(problem.fatal for problem in self.problems):
+            return Inventory(problems=self.problems)
         real = [with_known_gpus(node, known) for node in self.nodes]
         kept = [node for node in real if node.gpus]
         problems = [*self.problems, *left_out("without GPUs", (node.name for node in real if not node.gpus))]
         if not kept:
-            problems.append(fatal("", "", f"none of the {len(self.nodes)} nodes has a GPU in gres or tres; give the GPU nodes"))
-        if any(problem.fatal for problem in problems):
-            return Inventory(problems=tuple(problems))
+            message = f"none of the {len(self.nodes)} nodes has a GPU in gres or tres; give the GPU nodes"
+            return Inventory(problems=(*problems, fatal("", "", message)))
         placing = _Placing(kept, self.topology, known)
         return Inventory(nodes=placing.nodes(), racks=placing.racks(), problems=(*problems, *placing.told()))
 
@@ -132,7 +133,7 @@ class _Placing:
         present = {node.name for node in self._facts}
         missing = [name for name, place in self._topology.places.items() if place.domain and name not in present]
         if missing:
-            yield note(FILE, shortened(fold(missing)), f"{counted(missing)} of the topology that are no GPU nodes of Slurm")
+            yield note(FILE, shortened(fold(missing)), f"{counted(missing)} in the topology, but not among Slurm's GPU nodes")
 
     def _place(self, node: NodeFacts) -> InventoryNode:
         place, before = self._topology.places.get(node.name), self._known.nodes.get(node.name)
@@ -169,8 +170,9 @@ class _Placing:
         other groups, so the known racks stay where they are and new ones join their neighbours.
         """
         told, racks = self._topology.blocks, self._known.racks
-        held = {node.rack for node in self._known.nodes.values()} & racks.keys()
-        before = {rack: racks[rack].block for rack in held if racks[rack].block.startswith(AGGREGATE)}
+        placed = {node.name: node.rack for node in self._placed}
+        held = {placed.get(name, node.rack) for name, node in self._known.nodes.items()} | {*placed.values()}
+        before = {rack: racks[rack].block for rack in held & racks.keys() if racks[rack].block.startswith(AGGREGATE)}
         if before.keys() <= told.keys():
             return told
         kept: dict[str, str] = {}

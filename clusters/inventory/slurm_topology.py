@@ -91,6 +91,7 @@ class _Reading:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self._plans: list[_Plan] = []
+        self._plain: list[str] = []  # topologies without blocks or switches
         self._named = 0  # nodes named so far, whatever they are
 
     # ---- topology.conf
@@ -136,8 +137,7 @@ class _Reading:
             for place, item in self._items(position, tree, "switches", "switch"):
                 self._switch(plan, place, item.get("switch"), item.get("nodes") or "", item.get("children") or "")
         else:
-            what = "it is flat" if entry.get("flat") else "it has neither block nor tree"
-            self.problems.append(note(position, plan.name, f"{what}, which tells no racks"))
+            self._plain.append(plan.name)
         return (plan.tree, entry.get("cluster_default") is not True), plan
 
     def _items(self, position: str, holder: dict[str, object], key: str, noun: str) -> Iterator[tuple[str, dict[str, object]]]:
@@ -209,6 +209,10 @@ class _Reading:
             places = own | places
             drawn = {place.rack for place in places.values()}
             blocks |= {names[rack]: group for rack, group in _groups(plan).items() if not plan.tree or names[rack] in drawn}
+        if not places and self._plain:
+            self.problems.append(
+                note(FILE, ", ".join(self._plain), "this topology is flat: it has neither block nor tree, and tells no racks")
+            )
         return Topology(places=places, blocks=blocks, problems=tuple(self.problems))
 
     def _refuse(self, position: str, name: str, message: str) -> None:

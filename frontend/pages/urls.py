@@ -5,12 +5,13 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from frontend import converters  # noqa: F401 - registers the converters
-from frontend.pages import capacity, fleet, jobs, policy, racks, spares
+from frontend.pages import capacity, events, fleet, imports, jobs, policy, racks, spares
 
 parts = [
     path("queue/", fleet.queue_part, name="fleet-queue"),
     path("events/", fleet.events_part, name="fleet-events"),
     path("spares/", spares.spares_part, name="fleet-spares"),
+    path("log/", events.rows_part, name="events-rows"),
     path("jobs/", jobs.rows_part, name="jobs-rows"),
     path("jobs/<job:job>/", jobs.job_part, name="job-detail"),
     path("racks/<str:rack>/", racks.rack_part, name="rack-detail"),
@@ -24,10 +25,13 @@ of_cluster: list[URLPattern | URLResolver] = [
     path("jobs/<job:job>/", jobs.job_page, name="job"),
     path("racks/<str:rack>/", racks.rack_page, name="rack"),
     path("capacity/", capacity.capacity_page, name="capacity"),
+    path("events/", events.events_page, name="events"),
     path("policy/", policy.policy_page, name="policy"),
 ]
 
 urlpatterns = [
     path("", fleet.clusters_page, name="clusters"),
+    path("import/", imports.import_page, name="import"),
+    path("import/<uuid:upload>/", imports.preview_page, name="import-preview"),
     path("clusters/<cluster:cluster>/", include(of_cluster)),
 ]

@@ -11,7 +11,7 @@ from clusters.domain import health_events as health
 from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
 from clusters.domain.decision import Refusal
-from clusters.domain.events import Event, PolicyActivated
+from clusters.domain.events import Event, Payload, PolicyActivated
 from clusters.domain.jobs import JobRequest
 from scheduling.domain.refusals import explain
 
@@ -67,18 +67,27 @@ _TONES: dict[type, str] = {
 
 def tell(event: Event) -> Told:
     """The event in words."""
-    kind = type(event.payload)
-    title, detail = _WORDS[kind](event.payload)
-    about_job = kind.__module__ == jobs.__name__
+    title, detail = words_of(event.payload)
+    about_job = type(event.payload).__module__ == jobs.__name__
     return Told(
         seq=event.seq,
         kind=event.kind,
         at_us=event.occurred_at,
         title=title,
         detail=detail,
-        tone=_TONES.get(kind, ""),
+        tone=tone_of(event.payload),
         job=event.subject if about_job else "",
     )
+
+
+def words_of(payload: Payload) -> Words:
+    """What happened, and why."""
+    return _WORDS[type(payload)](payload)
+
+
+def tone_of(payload: Payload) -> str:
+    """Whether it is "bad", "warn" or "good" news, or none."""
+    return _TONES.get(type(payload), "")
 
 
 def size_of(request: JobRequest) -> str:

@@ -47,6 +47,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "frontend:fleet-events": {"GET": VIEWER},
     "frontend:fleet-spares": {"GET": VIEWER},
     "frontend:capacity": {"GET": VIEWER},
+    "frontend:import": {"GET": OPERATOR, "POST": OPERATOR},
+    "frontend:import-preview": {"GET": OPERATOR, "POST": OPERATOR},
     "frontend:events": {"GET": VIEWER},
     "frontend:events-rows": {"GET": VIEWER},
     "frontend:jobs": {"GET": VIEWER},

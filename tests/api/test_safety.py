@@ -35,6 +35,7 @@ SAMPLES = {
     "<job_verb:verb>": "cancel",
     "<int:user>": "1",
     "<int:token>": "1",
+    "<uuid:upload>": "00000000-0000-4000-8000-000000000000",
 }
 
 #: The pages that say how to sign in are for those who have not.

@@ -92,7 +92,7 @@ def test_nodes_of_the_topology_that_slurm_does_not_have_are_told_and_become_abse
     cluster = Cluster()
     take_slurm(cluster, racks_of(SIX), TWO_RACKS)
     inventory = read_slurm(racks_of(SIX[:5]), TWO_RACKS, cluster.known)
-    assert messages(inventory, fatal=False) == ["topology file, b3: 1 node of the topology that are no GPU nodes of Slurm"]
+    assert messages(inventory, fatal=False) == ["topology file, b3: 1 node in the topology, but not among Slurm's GPU nodes"]
     assert take_slurm(cluster, racks_of(SIX[:5]), TWO_RACKS) == [NodeAbsent(node="b3")]
     take_slurm(cluster, racks_of(SIX), TWO_RACKS)
     assert cluster.state.nodes["b3"].rack == "r2"
@@ -107,6 +107,15 @@ def test_racks_do_not_slip_into_other_blocks_while_one_is_away() -> None:
     take_slurm(cluster, racks_of(["n2", "n3", "n4", "n5"]), row(2, 3, 4, 5))
     assert blocks(cluster) == there | {"r5": "from-r3"}
     assert take_slurm(cluster, racks_of(["n2", "n3", "n4", "n5"]), row(2, 3, 4, 5)) == []
+
+
+def test_a_rack_that_all_nodes_have_left_is_not_missed() -> None:
+    cluster = Cluster()
+    take_slurm(cluster, racks_of(["n1", "n2"]), "BlockName=r2 Nodes=n2\nBlockName=r1 Nodes=n1\nBlockSizes=1,2\n")
+    merged = "BlockName=r1 Nodes=n[1-2]\nBlockSizes=1,2\n"
+    take_slurm(cluster, racks_of(["n1", "n2"]), merged)
+    assert blocks(cluster)["r1"] == "from-r1"
+    assert take_slurm(cluster, racks_of(["n1", "n2"]), merged) == []
 
 
 def test_block_sizes_that_change_regroup_the_racks() -> None:

@@ -4,6 +4,7 @@ import { Actions } from "./actions.js";
 import { Banner } from "./banner.js";
 import { pageClocks } from "./clock.js";
 import { $, grouped, pageData, request, signedOut } from "./dom.js";
+import { eventLinks } from "./events.js";
 import { Fragments } from "./fragments.js";
 import { Live } from "./live.js";
 import { FleetMap } from "./map.js";
@@ -93,6 +94,7 @@ async function follow(body) {
 const { body } = document;
 const fragments = body.dataset.wsUrl ? await follow(body) : null;
 closingMenus();
+eventLinks();
 new Actions(() => fragments?.refresh());
 const form = $("[data-job-form]");
 if (form) new SubmitForm(form);

@@ -57,7 +57,9 @@ class Fragment {
     const template = document.createElement("template");
     template.innerHTML = text;
     const focused = this.element.contains(document.activeElement) ? document.activeElement.id : "";
+    const opened = $$("details[id][open]", this.element).map((details) => details.id);
     this.element.replaceChildren(template.content);
+    for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     this.element.dispatchEvent(new CustomEvent("fragment", { bubbles: true }));
   }
