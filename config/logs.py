@@ -104,7 +104,7 @@ def logging_config(form: str = TEXT) -> dict[str, Any]:
             "django": {"handlers": [], "level": "INFO", "propagate": True},
             "django.server": {"handlers": [], "level": "INFO", "propagate": True},
             "uvicorn": {"handlers": [], "level": "INFO", "propagate": True},
-            "uvicorn.error": {"handlers": [], "level": "INFO", "propagate": True},
+            "uvicorn.error": {"handlers": [], "level": "WARNING", "propagate": True},  # tells of each socket
             # A line a task or a request would drown the rest: the pass runs up to ten times a second.
             "celery": {"level": "WARNING"},
             "kombu": {"level": "WARNING"},
