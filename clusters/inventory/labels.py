@@ -48,6 +48,8 @@ _NVL_SIZE = re.compile(r"NVL(\d+)", re.IGNORECASE)
 #: NVL4 and NVL8 join the GPUs of one node, "H100 NVL" two cards; from here on NVL joins nodes.
 _SMALLEST_RACK = 16
 _CLIQUE = re.compile(r"(.+)\.(\d+)", re.ASCII)
+#: Characters of a label's key: prefix, slash, name.
+MAX_LABEL_KEY = 253 + 1 + 63
 _LABEL_KEY = re.compile(r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
 

@@ -14,16 +14,17 @@ from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from clusters.inventory.labels import MAX_LABEL_KEY
 from clusters.inventory.service import inventory_export, inventory_import
 from frontend.api.base import ApiView, answer
 from frontend.api.errors import FieldError, Invalid, TooLarge
 from frontend.api.fields import Input, Switch, Text, checked
 
 MOST_BYTES = 16 * 1024 * 1024
-MOST_LABEL = 317  # characters of a label's key in Kubernetes: prefix, slash, name
 #: Of the other parts of a form, in bytes.
 MOST_OVERHEAD = 4096
 FILE = "file"
+TOPOLOGY = "topology"
 UNNAMED = "upload"
 
 
@@ -60,8 +61,8 @@ class RawParser(BaseParser):
 class ImportQuery(Input):
     """How the file is to be read."""
 
-    rack_label = Text(MOST_LABEL, default="", help_text="the Kubernetes label that names the rack")
-    domain_label = Text(MOST_LABEL, default="", help_text="the Kubernetes label that names the domain")
+    rack_label = Text(MAX_LABEL_KEY, default="", help_text="the Kubernetes label that names the rack")
+    domain_label = Text(MAX_LABEL_KEY, default="", help_text="the Kubernetes label that names the domain")
     create_cluster = Switch(default=False, help_text="make the cluster if there is none of that name")
     dry_run = Switch(default=False, help_text="say what would change, and change nothing")
 
@@ -80,7 +81,14 @@ class InventoryView(ApiView):
     @extend_schema(
         operation_id="inventory_import",
         request={
-            "multipart/form-data": {"type": "object", "properties": {FILE: {"type": "string", "format": "binary"}}, "required": [FILE]},
+            "multipart/form-data": {
+                "type": "object",
+                "properties": {
+                    FILE: {"type": "string", "format": "binary"},
+                    TOPOLOGY: {"type": "string", "format": "binary", "description": "Slurm's topology.yaml or topology.conf"},
+                },
+                "required": [FILE],
+            },
             "application/yaml": OpenApiTypes.BINARY,
             "application/json": OpenApiTypes.BINARY,
         },
@@ -96,6 +104,7 @@ class InventoryView(ApiView):
             filename=filename,
             rack_label=query["rack_label"] or None,
             domain_label=query["domain_label"] or None,
+            topology=_topology(request),
             by=request.user.get_username(),
             create=query["create_cluster"],
             dry_run=query["dry_run"],
@@ -115,6 +124,17 @@ def _file(request: Request) -> tuple[bytes, str]:
     if not isinstance(sent, bytes):
         raise Invalid([FieldError(FILE, None, f"send the inventory as the file {FILE!r} of the form, or as the whole body")])
     return sent, UNNAMED
+
+
+def _topology(request: Request) -> bytes | None:
+    """The content of Slurm's topology file, which only a form can bring beside the nodes."""
+    sent = cast(dict[str, object], request.data).get(TOPOLOGY)
+    if sent is None:
+        return None
+    if not isinstance(sent, UploadedFile):
+        raise Invalid([FieldError(TOPOLOGY, None, f"send Slurm's topology file as the file {TOPOLOGY!r} of the form, or leave it out")])
+    content: bytes = sent.read()
+    return content
 
 
 def too_large() -> TooLarge:

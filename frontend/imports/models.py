@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 
 from clusters.eventlog.facts import MAX_CLUSTER
+from clusters.inventory.labels import MAX_LABEL_KEY
 
 
 class Upload(models.Model):
@@ -20,8 +21,8 @@ class Upload(models.Model):
     content = models.BinaryField()  # packed
     topology_name = models.CharField(max_length=255, blank=True)
     topology = models.BinaryField(null=True)  # packed; null: no such file
-    rack_label = models.CharField(max_length=317, blank=True)
-    domain_label = models.CharField(max_length=317, blank=True)
+    rack_label = models.CharField(max_length=MAX_LABEL_KEY, blank=True)
+    domain_label = models.CharField(max_length=MAX_LABEL_KEY, blank=True)
     expires_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -9,19 +9,18 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import RegexValidator
 
 from clusters.eventlog.facts import MAX_CLUSTER
+from clusters.inventory.labels import MAX_LABEL_KEY
+from frontend.api.inventory import MOST_BYTES
 from frontend.converters import ClusterName
 from frontend.imports.uploads import Draft
 
-MOST_LABEL = 317  # characters of a label's key in Kubernetes: prefix, slash, name
-#: Of both files; a request may have no more.
-MOST_BYTES = 16 * 1024 * 1024
 TOO_LARGE = f"This has more than {MOST_BYTES // 2**20} MiB; import it with the command import_cluster, or leave out what is no node."
 
 _TYPED = {"autocomplete": "off", "spellcheck": "false"}
 
 
 def _label(label: str, hint: str) -> forms.CharField:
-    return forms.CharField(label=label, required=False, max_length=MOST_LABEL, widget=forms.TextInput(attrs=_TYPED), help_text=hint)
+    return forms.CharField(label=label, required=False, max_length=MAX_LABEL_KEY, widget=forms.TextInput(attrs=_TYPED), help_text=hint)
 
 
 class ImportForm(forms.Form):
@@ -37,7 +36,7 @@ class ImportForm(forms.Form):
     file = forms.FileField(
         label="Inventory",
         max_length=255,
-        help_text="What kubectl get nodes -o json or scontrol show nodes --json prints, or native YAML.",
+        help_text="What kubectl get nodes -o json or scontrol show nodes --json prints, or native YAML. At most 16 MiB.",
         error_messages={"required": "Give a file.", "empty": "The file is empty; give an inventory."},
     )
     topology = forms.FileField(

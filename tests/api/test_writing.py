@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from frontend.api import inventory
 from scheduling.services import run_pass
 from tests.api.calls import BASE, Api, job
+from tests.domain.inventory.slurm_files import TWO_RACKS, racks_of, slurm_answer
 
 pytestmark = pytest.mark.django_db
 
@@ -73,6 +74,23 @@ def test_an_inventory_comes_in_as_a_body_or_a_form_and_once(admin: Api, cluster:
     assert (done.body["events"], done.body["states"]["absent"]) == (dry.body["events"], 72)
     form: Any = admin.client.post(f"{BASE}{LAB}inventory/", {"file": SimpleUploadedFile("fleet.yaml", NEW_RACK)})
     assert (form.status_code, form.json()["events"]) == (200, 0)
+
+
+def test_slurm_nodes_come_in_with_their_topology_file(admin: Api) -> None:
+    nodes, topology = (
+        SimpleUploadedFile("nodes.json", slurm_answer(racks_of(["a1", "b1"]))),
+        SimpleUploadedFile("t.conf", TWO_RACKS.encode()),
+    )
+    path = f"{BASE}clusters/hpc/inventory/?create_cluster=true"
+    done: Any = admin.client.post(path, {"file": nodes, "topology": topology})
+    assert (done.status_code, done.json()["racks"], done.json()["nodes"]) == (200, 2, 2)
+    assert {admin.get(f"clusters/hpc/nodes/{node}/").body["rack"] for node in ("a1", "b1")} == {"r1", "r2"}
+    nodes.seek(0)
+    text: Any = admin.client.post(path, {"file": nodes, "topology": "BlockName=r1 Nodes=a1"})
+    assert (text.status_code, text.json()["errors"][0]["field"]) == (422, "topology")
+    nodes.seek(0)
+    bad: Any = admin.client.post(path, {"file": nodes, "topology": SimpleUploadedFile("t.conf", b"BlockName=r1 Nodes=a[1-")})
+    assert (bad.status_code, bad.json()["code"]) == (422, "bad-inventory")
 
 
 def test_an_export_comes_back_in_without_a_change(admin: Api, cluster: str) -> None:
