@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -27,6 +27,7 @@ from frontend.accounts.jobs import require_job
 from frontend.api.base import ApiView, answer
 from frontend.api.errors import FieldError, Invalid, Refused, shown
 from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
+from frontend.api.idempotency import IDEMPOTENT, idempotency_key
 from frontend.api.nodes import Reason
 from frontend.selectors.clusters import reading
 from frontend.selectors.jobs import JobFacts, JobFilter, JobPage, job_events, job_facts, jobs_page
@@ -35,8 +36,6 @@ from scheduling.services import job_cancel, job_hold, job_release, job_submit
 
 MOST_JOBS = 200
 MOST_GPUS = MAX_NODES * 8
-MOST_KEY = 100
-IDEMPOTENCY_KEY = "Idempotency-Key"
 
 
 class Size(Input):
@@ -95,11 +94,11 @@ class JobListView(ApiView):
         operation_id="jobs_submit",
         request=JobInput,
         responses={201: JobFacts},
-        parameters=[OpenApiParameter(IDEMPOTENCY_KEY, str, OpenApiParameter.HEADER, description="sent again, the job is submitted once")],
+        parameters=[IDEMPOTENT],
     )
     def post(self, request: Request, cluster: str) -> Response:
         wanted = job_request(checked(JobInput, request.data))
-        outcome = job_submit(cluster=cluster, request=wanted, by=request.user.get_username(), request_id=_idempotency_key(request))
+        outcome = job_submit(cluster=cluster, request=wanted, by=request.user.get_username(), request_id=idempotency_key(request))
         if isinstance(outcome, Refusal):
             raise Refused(outcome)
         location = reverse("api:job", args=(cluster, outcome))
@@ -167,10 +166,3 @@ def _position(job: str) -> int | None:
     if job[:1] == "j" and job[1:].isascii() and job[1:].isdigit():
         return int(job[1:])
     raise Invalid([FieldError("before", shown(job), "give the id of a job, such as j000123")])
-
-
-def _idempotency_key(request: Request) -> str | None:
-    key = request.headers.get(IDEMPOTENCY_KEY)
-    if key is not None and not (1 <= len(key) <= MOST_KEY and key.isascii() and key.isprintable()):
-        raise Invalid([FieldError(IDEMPOTENCY_KEY, shown(key), f"give 1 to {MOST_KEY} printable ASCII characters, or leave it out")])
-    return key

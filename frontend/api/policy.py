@@ -17,8 +17,18 @@ from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer
 from frontend.api.errors import FieldError, Invalid, Refused, shown
 from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
+from frontend.api.idempotency import IDEMPOTENT, idempotency_key
 from frontend.selectors.clusters import reading
-from frontend.selectors.policy import PolicyForecast, PolicyVersion, SettingFacts, forecast, policy_history, settings_list, with_values
+from frontend.selectors.policy import (
+    PolicyForecast,
+    PolicyVersion,
+    SettingFacts,
+    forecast,
+    policy_history,
+    policy_of,
+    settings_list,
+    with_values,
+)
 from scheduling.domain.policy_commands import MOST_REASON
 from scheduling.services import policy_change
 
@@ -102,6 +112,7 @@ class PolicyView(ApiView):
         responses=PolicyChanged,
         parameters=[
             PolicyQuery,
+            IDEMPOTENT,
             OpenApiParameter(IF_MATCH, str, OpenApiParameter.HEADER, description="the ETag of the policy that you have seen"),
         ],
         description="Put a policy in force; running jobs keep their slices. With dry_run nothing changes.",
@@ -111,11 +122,21 @@ class PolicyView(ApiView):
         wanted = checked(PolicyInput, request.data)
         expected = _expected(request, wanted.get("expected_version"))
         with reading(cluster) as state:
-            version, policy = state.policy_version, with_values(state.policy, wanted["policy"])
+            version, base = state.policy_version, state.policy
+        if 0 < expected < version:  # too late, unless it was sent before: then it must say the same as then
+            base = policy_of(cluster, expected)
+        policy = with_values(base, wanted["policy"])
+        with reading(cluster) as state:
             told = forecast(state, policy)
         if not query["dry_run"]:
-            by = caller_of(request).name
-            outcome = policy_change(cluster=cluster, policy=policy, expected=expected, by=by, reason=wanted["reason"])
+            outcome = policy_change(
+                cluster=cluster,
+                policy=policy,
+                expected=expected,
+                by=caller_of(request).name,
+                reason=wanted["reason"],
+                request_id=idempotency_key(request),
+            )
             if isinstance(outcome, Refusal):
                 raise Refused(outcome)
             version = expected + 1

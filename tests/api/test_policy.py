@@ -69,6 +69,15 @@ def test_of_two_changes_to_one_version_the_second_is_refused(admin: Api, cluster
     assert in_force() == (2, Policy(slice_size=8))
 
 
+def test_a_change_sent_again_under_its_key_is_made_once(admin: Api, cluster: str) -> None:
+    first = put(admin, change(slice_size=8), idempotency_key="mine")
+    put(admin, {**change(lending=True), "expected_version": 2})
+    again = put(admin, change(slice_size=8), idempotency_key="mine")
+    assert [(answer.status, answer.body["version"]) for answer in (first, again)] == [(200, 2)] * 2
+    assert put(admin, change(slice_size=9), idempotency_key="mine").body["code"] == "source-conflict"
+    assert in_force() == (3, Policy(slice_size=8, lending=True))
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

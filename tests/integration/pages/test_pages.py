@@ -194,6 +194,6 @@ def test_pages_take_few_queries(user: Client, cluster: str, django_assert_max_nu
     run_pass(NAME)
     project_all()
     text(user, "/clusters/lab/")
-    for path, most in (("", 8), ("racks/r1/", 6), (f"jobs/{job}/", 7), ("jobs/", 12), ("parts/queue/", 4), ("parts/events/", 6)):
+    for path, most in (("", 9), ("racks/r1/", 6), (f"jobs/{job}/", 7), ("jobs/", 12), ("parts/queue/", 4), ("parts/events/", 6)):
         with django_assert_max_num_queries(most):
             text(user, f"/clusters/lab/{path}")
