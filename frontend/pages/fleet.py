@@ -18,6 +18,7 @@ from frontend.selectors.events import latest_events
 from frontend.selectors.jobs import reason_of
 from frontend.selectors.telling import QUIET, Told, tell
 from scheduling.domain.queue import in_order
+from scheduling.domain.trial import Trial
 
 MOST_QUEUED = 8
 MOST_EVENTS = 12
@@ -84,7 +85,7 @@ def overview(summary: ClusterSummary) -> dict[str, Any]:
 
 def queue(state: ClusterState) -> list[dict[str, Any]]:
     """The first waiting jobs, in the order in which they are tried."""
-    now = now_of(state)
+    now, trial = now_of(state), Trial(state)
     jobs = [state.jobs[name] for name in in_order(state)[:MOST_QUEUED]]
     return [
         {
@@ -94,7 +95,7 @@ def queue(state: ClusterState) -> list[dict[str, Any]]:
             "nodes": job.request.nodes,
             "gpus": job.request.gpus,
             "waited_us": now - job.submitted_at,
-            "reason": reason_of(job),
+            "reason": reason_of(trial, job),
         }
         for job in jobs
     ]

@@ -9,7 +9,6 @@ from typing import cast
 import msgspec
 from django.db.models import Count, Max, QuerySet
 
-from clusters.domain.decision import Refusal
 from clusters.domain.errors import UnknownSubject
 from clusters.domain.events import Event
 from clusters.domain.ids import SECOND
@@ -22,6 +21,8 @@ from clusters.eventlog.store import default_log
 from frontend.selectors.clusters import reading
 from frontend.selectors.life import life_of
 from scheduling.domain.refusals import explain
+from scheduling.domain.trial import Trial
+from scheduling.domain.waiting import refusal_now
 
 
 class JobItem(msgspec.Struct, frozen=True):
@@ -127,8 +128,9 @@ def list_items(cluster: str, chosen: JobFilter, rows: Iterable[JobRecord], *, fi
     """Rows of the projection as they are now; on the first page, what is too new to be among them comes before."""
     newest = newest_record(cluster) if first else 0
     with reading(cluster) as state:
-        fresh = _fresh(state, chosen, newest) if first else []
-        return [*fresh, *(record_item(state, record) for record in rows)]
+        trial = Trial(state)
+        fresh = _fresh(trial, chosen, newest) if first else []
+        return [*fresh, *(record_item(trial, record) for record in rows)]
 
 
 def newest_record(cluster: str) -> int:
@@ -137,10 +139,10 @@ def newest_record(cluster: str) -> int:
     return newest or 0
 
 
-def _fresh(state: ClusterState, chosen: JobFilter, newest: int) -> list[JobItem]:
+def _fresh(trial: Trial, chosen: JobFilter, newest: int) -> list[JobItem]:
     """Jobs so new that the projection does not have them yet, newest first."""
-    jobs = (job for job in reversed(state.jobs.values()) if job.seq > newest and chosen.takes(job))
-    return [live_item(job) for job in sorted(jobs, key=lambda job: -job.seq)]
+    jobs = (job for job in reversed(trial.state.jobs.values()) if job.seq > newest and chosen.takes(job))
+    return [live_item(trial, job) for job in sorted(jobs, key=lambda job: -job.seq)]
 
 
 def job_choices(cluster: str, field: str) -> dict[str, int]:
@@ -149,7 +151,7 @@ def job_choices(cluster: str, field: str) -> dict[str, int]:
     return {str(value): int(count) for value, count in rows}
 
 
-def live_item(job: Job) -> JobItem:
+def live_item(trial: Trial, job: Job) -> JobItem:
     """A job that has not ended."""
     request = job.request
     return JobItem(
@@ -172,22 +174,22 @@ def live_item(job: Job) -> JobItem:
         swaps=job.swaps,
         moves=job.moves,
         code=job.blocked,
-        reason=reason_of(job),
+        reason=reason_of(trial, job),
     )
 
 
-def record_item(state: ClusterState, record: JobRecord) -> JobItem:
+def record_item(trial: Trial, record: JobRecord) -> JobItem:
     """A job of the projection, with what the live state knows better."""
-    job = state.jobs.get(record.job)
+    job = trial.state.jobs.get(record.job)
     if job is not None:
         return msgspec.structs.replace(
-            live_item(job),
+            live_item(trial, job),
             placed_at_us=record.placed_at if record.placed_at is not None else job.placed_at,
             started_at_us=record.started_at if record.started_at is not None else job.started_at,
             ended_at_us=record.ended_at,
             wait_s=record.wait_s,
         )
-    ended = state.ended.get(record.job)
+    ended = trial.state.ended.get(record.job)
     return JobItem(
         id=record.job,
         name=record.name,
@@ -212,9 +214,15 @@ def record_item(state: ClusterState, record: JobRecord) -> JobItem:
     )
 
 
-def reason_of(job: Job) -> str:
-    """Why the job waits, was stopped or held, in words; "" when there is nothing to say."""
-    return explain(Refusal(code=job.blocked, counts=job.counts)) if job.blocked else job.reason
+def reason_of(trial: Trial, job: Job) -> str:
+    """Why the job waits now, was stopped or held, in words; "" when there is nothing to say."""
+    refusal = refusal_now(trial, job)
+    return explain(refusal) if refusal else job.reason
+
+
+def _waiting(state: ClusterState, job: Job | None) -> Waiting | None:
+    refusal = refusal_now(Trial(state), job) if job else None
+    return Waiting(refusal.code, explain(refusal), dict(refusal.counts)) if refusal else None
 
 
 def job_events(cluster: str, name: str) -> list[Event]:
@@ -248,7 +256,7 @@ def job_facts(state: ClusterState, events: Sequence[Event]) -> JobFacts:
         swaps=life.swaps,
         moves=life.moves,
         reason=job.reason if job else life.reason,
-        waiting=Waiting(job.blocked, reason_of(job), dict(job.counts)) if job and job.blocked else None,
+        waiting=_waiting(state, job),
         slices=[SliceFacts(part.domain, list(part.nodes), part.gpus) for part in job.slices] if job else [],
         submitted_at_us=life.submitted_at,
         placed_at_us=life.placed_at,

@@ -1,0 +1,25 @@
+"""Why a job waits, counted at this moment.
+
+The log tells a refusal when its code changes; its counts grow old with every job that ends. People who look want those of now.
+"""
+
+from __future__ import annotations
+
+from clusters.domain.decision import Refusal
+from clusters.domain.jobs import QUEUED
+from clusters.domain.state import Job
+from scheduling.domain.trial import Trial
+
+
+def refusal_now(trial: Trial, job: Job) -> Refusal | None:
+    """What keeps a blocked job waiting; None for a job that is not blocked. One untouched trial serves all jobs of a page.
+
+    Where the job is stalled, or would fit by now and only the next pass is to come, that is the refusal that was told last.
+    """
+    if not job.blocked:
+        return None
+    told = Refusal(code=job.blocked, counts=job.counts)
+    if job.state not in QUEUED:
+        return told
+    outcome = trial.place(job.request)
+    return trial.final(job.request, outcome) if isinstance(outcome, Refusal) else told
