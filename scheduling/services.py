@@ -5,12 +5,15 @@ A refusal is returned, not raised. With a request id, the same call repeated get
 
 from __future__ import annotations
 
+from clusters.domain.clock import cluster_now
 from clusters.domain.commands import CancelJob, ChangePolicy, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, RunPass, SubmitJob
-from clusters.domain.decision import Refusal
+from clusters.domain.decision import Decision, Refusal
 from clusters.domain.events import MAX_SOURCE
 from clusters.domain.ids import job_id
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
+from clusters.eventlog.live import live
+from clusters.eventlog.log import wall_now
 from clusters.eventlog.port import Committed
 from clusters.eventlog.request import Request
 from clusters.eventlog.store import commit
@@ -49,6 +52,18 @@ def node_mark(*, cluster: str, node: str, verb: NodeVerb, by: str, reason: str =
 def policy_change(*, cluster: str, policy: Policy, expected: int, by: str, reason: str, request_id: str | None = None) -> Refusal | None:
     """Put a policy in force in place of version `expected`; the next version is one more."""
     return _refusal(_command(cluster, ChangePolicy(policy=policy, expected=expected, by=by, reason=reason), by, request_id))
+
+
+def command_commit(*, cluster: str, command: Command, by: str, request_id: str | None = None) -> Committed | Refusal:
+    """Any command, as somebody gives it."""
+    return _command(cluster, command, by, request_id)
+
+
+def command_rehearse(*, cluster: str, command: Command) -> tuple[int, Decision] | Refusal:
+    """What the command would lead to, and the position that this was decided at; nothing is stored. Raises UnknownCluster."""
+    with live(cluster).reading() as state:
+        outcome = decide(state, command, cluster_now(state, wall_now()))
+        return outcome if isinstance(outcome, Refusal) else (state.seq, outcome)
 
 
 def run_pass(cluster: str) -> int:

@@ -28,6 +28,14 @@ class SubmitJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitJobs:
+    """Ask for all of these, or for none."""
+
+    requests: tuple[JobRequest, ...]
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CancelJob:
     """Stop a job for good, or take it from the queue."""
 
@@ -55,6 +63,15 @@ class ReleaseJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePriority:
+    """Let a job wait further ahead, or further back."""
+
+    job: str
+    priority: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MarkNode:
     """An operator says something of a node."""
 
@@ -79,4 +96,4 @@ class RunPass:
     """Settle what stopped, recover what failed, place what waits."""
 
 
-Command = SubmitJob | CancelJob | HoldJob | ReleaseJob | MarkNode | ChangePolicy | RunPass
+Command = SubmitJob | SubmitJobs | CancelJob | HoldJob | ReleaseJob | ChangePriority | MarkNode | ChangePolicy | RunPass

@@ -9,20 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clusters.domain.commands import CancelJob, ChangePolicy, Command, HoldJob, MarkNode, ReleaseJob, RunPass, SubmitJob
+from clusters.domain.commands import (
+    CancelJob,
+    ChangePolicy,
+    ChangePriority,
+    Command,
+    HoldJob,
+    MarkNode,
+    ReleaseJob,
+    RunPass,
+    SubmitJob,
+    SubmitJobs,
+)
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.ids import Instant
 from clusters.domain.state import ClusterState
-from scheduling.domain.job_commands import cancel_job, hold_job, release_job, submit_job
+from scheduling.domain.job_commands import cancel_job, change_priority, hold_job, release_job, submit_job, submit_jobs
 from scheduling.domain.node_commands import mark_node
 from scheduling.domain.passes import run_pass
 from scheduling.domain.policy_commands import change_policy
 
 _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]] = {
     SubmitJob: submit_job,
+    SubmitJobs: submit_jobs,
     CancelJob: cancel_job,
     HoldJob: hold_job,
     ReleaseJob: release_job,
+    ChangePriority: change_priority,
     MarkNode: mark_node,
     ChangePolicy: change_policy,
     RunPass: lambda state, _: run_pass(state),

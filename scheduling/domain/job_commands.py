@@ -1,19 +1,47 @@
-"""Commands on jobs: submit, cancel, hold, release. Each is decided on the state alone and answered with events or a refusal in words."""
+"""Commands on jobs, each decided on the state alone and answered with events or a refusal in words."""
 
 from __future__ import annotations
 
-from clusters.domain.commands import CancelJob, HoldJob, ReleaseJob, SubmitJob
+from collections.abc import Sequence
+
+from clusters.domain.commands import CancelJob, ChangePriority, HoldJob, ReleaseJob, SubmitJob, SubmitJobs
 from clusters.domain.decision import Decision, Refusal
-from clusters.domain.job_events import AfterStop, JobCancelled, JobHeld, JobReleased, JobSubmitted, StopRequested
-from clusters.domain.jobs import QUEUED, TERMINAL, JobState
+from clusters.domain.job_events import AfterStop, JobCancelled, JobChanged, JobHeld, JobReleased, JobSubmitted, StopRequested
+from clusters.domain.jobs import PRIORITY_RANGE, QUEUED, TERMINAL, JobRequest, JobState
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.feasibility import could_never_fit, whole_space
+from scheduling.domain.refusals import infeasible
+from scheduling.domain.shape import Asked, asked_of
 
 
 def submit_job(state: ClusterState, command: SubmitJob) -> Decision | Refusal:
     """Accept what the inventory could serve, all healthy and empty; refuse the rest now rather than let it wait for ever."""
     refusal = could_never_fit(whole_space(state), command.request, state.policy)
     return refusal or Decision(events=(JobSubmitted(request=command.request, submitted_by=command.by),))
+
+
+def submit_jobs(state: ClusterState, command: SubmitJobs) -> Decision | Refusal:
+    """Accept all, or refuse all for the first that could never be served."""
+    refused = never_fitting(state, command.requests)
+    if refused:
+        return refused[min(refused)]
+    return Decision(events=tuple(JobSubmitted(request=request, submitted_by=command.by) for request in command.requests))
+
+
+def never_fitting(state: ClusterState, requests: Sequence[JobRequest]) -> dict[int, Refusal]:
+    """Why some of the requests could never be served, by their places; each names the request that it means."""
+    whole = whole_space(state)
+    known: dict[Asked, Refusal | None] = {}
+    refused: dict[int, Refusal] = {}
+    for place, request in enumerate(requests):
+        asked = asked_of(request)
+        if asked not in known:
+            known[asked] = could_never_fit(whole, request, state.policy)
+        refusal = known[asked]
+        if refusal is not None:
+            counts = refusal.counts
+            refused[place] = infeasible(f"jobs[{place}].{counts['field']}", counts["value"], str(counts["expected"]))
+    return refused
 
 
 def cancel_job(state: ClusterState, command: CancelJob) -> Decision | Refusal:
@@ -51,6 +79,24 @@ def release_job(state: ClusterState, command: ReleaseJob) -> Decision | Refusal:
     if job.state is JobState.HELD:
         return Decision(events=(JobReleased(job=job.id, reason=command.reason or f"released by {command.by}"),))
     return Refusal(code="state", message=f"job {job.id} is {job.state}, not held")
+
+
+def change_priority(state: ClusterState, command: ChangePriority) -> Decision | Refusal:
+    """The job's place in the queue follows; what it has, it keeps."""
+    job = _living(state, command.job)
+    if isinstance(job, Refusal):
+        return job
+    low, high = PRIORITY_RANGE
+    if not low <= command.priority <= high:
+        counts: dict[str, int | str] = {
+            "field": "priority", "value": command.priority, "expected": f"give a whole number from {low} to {high}",
+        }  # fmt: skip
+        return Refusal(code="invalid", message=f"priority: {counts['expected']}", counts=counts)
+    if job.after is AfterStop.CANCELLED:
+        return Refusal(code="state", message=f"job {job.id} is being cancelled; its priority no longer matters")
+    if job.priority == command.priority:
+        return Refusal(code="state", message=f"job {job.id} has priority {job.priority} already")
+    return Decision(events=(JobChanged(job=job.id, priority=command.priority),))
 
 
 def _living(state: ClusterState, name: str) -> Job | Refusal:

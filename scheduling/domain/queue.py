@@ -16,9 +16,8 @@ from clusters.domain.job_events import JobBlocked, JobPlaced
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import QueueOrder
 from clusters.domain.state import ClusterState, Job
+from scheduling.domain.shape import Asked, asked_of
 from scheduling.domain.trial import Trial
-
-_Asked = tuple[int | None, int | None, int | None, int | None, bool, int | None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,11 +44,11 @@ def _size(request: JobRequest, gpus_per_node: int) -> int:
 
 def place_waiting(trial: Trial) -> Iterator[Payload]:
     """JobPlaced in queue order, each taken by the trial before the next job is looked at; then JobBlocked, by request."""
-    refused: dict[_Asked, _Refused] = {}
+    refused: dict[Asked, _Refused] = {}
     placed = 0
     for name in in_order(trial.state):
         job = trial.state.jobs[name]
-        asked = _asked(job.request)
+        asked = asked_of(job.request)
         if asked in refused:
             refused[asked].jobs.append(job)
             continue
@@ -73,8 +72,3 @@ def _tell(trial: Trial, group: _Refused, *, stale: bool) -> Iterator[JobBlocked]
     for job in news:
         if job.blocked != final.code:
             yield JobBlocked(job=job.id, code=final.code, counts=final.counts)
-
-
-def _asked(request: JobRequest) -> _Asked:
-    """What of a request its placement depends on."""
-    return (request.nodes, request.gpus, request.slice_size, request.max_slice, request.tail, request.spares)

@@ -16,6 +16,9 @@ from clusters.domain.slices import cluster_slice, is_small, slice_sizes, whole_n
 from clusters.domain.topology import Topology
 from scheduling.domain.refusals import infeasible
 
+#: What of a request its placement depends on.
+Asked = tuple[int | None, int | None, int | None, int | None, bool, int | None]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
@@ -31,6 +34,11 @@ class Shape:
     def nodes(self) -> int:
         """Nodes of all slices together."""
         return sum(self.sizes)
+
+
+def asked_of(request: JobRequest) -> Asked:
+    """Requests that are alike in this are placed, or refused, alike."""
+    return (request.nodes, request.gpus, request.slice_size, request.max_slice, request.tail, request.spares)
 
 
 def shape_of(topology: Topology, request: JobRequest, policy: Policy) -> Shape | Refusal:

@@ -10,7 +10,18 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from clusters.domain.commands import CancelJob, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, RunPass, SubmitJob
+from clusters.domain.commands import (
+    CancelJob,
+    ChangePriority,
+    Command,
+    HoldJob,
+    MarkNode,
+    NodeVerb,
+    ReleaseJob,
+    RunPass,
+    SubmitJob,
+    SubmitJobs,
+)
 from clusters.domain.decision import Refusal
 from clusters.domain.job_events import JobPlaced, WorkStarted
 from clusters.eventlog.codec import encode_payload
@@ -48,7 +59,9 @@ def played() -> DatabaseLog:
         RunPass(),
         HoldJob(job=names[4], by="ada"),
         ReleaseJob(job=names[4], by="ada"),
+        ChangePriority(job=names[4], priority=7, by="ada"),
         CancelJob(job=names[4], by="ada"),
+        SubmitJobs(requests=(ask(4), ask(16)), by="ada"),
     ]
     for number, command in enumerate(then, 100):
         order(log, command, number)
@@ -75,7 +88,7 @@ def test_a_sound_log_is_proved() -> None:
     assert told["differences"] == []
     assert (told["head"], told["events"]["NodeSwapped"]) == (log.head(CLUSTER), 1)
     assert {verb: (tally["validated"], tally["differing"]) for verb, tally in told["decisions"].items()} == dict.fromkeys(
-        ("CancelJob", "HoldJob", "MarkNode", "ReleaseJob", "RunPass", "SubmitJob"), (0, 0)
+        ("CancelJob", "ChangePriority", "HoldJob", "MarkNode", "ReleaseJob", "RunPass", "SubmitJob", "SubmitJobs"), (0, 0)
     )
     assert told["decisions"]["SubmitJob"]["remade"] == 3
     assert "nothing differs" in run("--verify")

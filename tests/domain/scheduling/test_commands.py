@@ -5,13 +5,25 @@ from __future__ import annotations
 import pytest
 
 from clusters.domain.books import Condition
-from clusters.domain.commands import CancelJob, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, SubmitJob
+from clusters.domain.commands import CancelJob, ChangePriority, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, SubmitJob, SubmitJobs
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.events import Payload
 from clusters.domain.health_events import NodeFailed, NodeQuarantined, RepairStarted
-from clusters.domain.job_events import AfterStop, JobCancelled, JobFailed, JobFinished, JobHeld, JobReleased, JobSubmitted, StopRequested
+from clusters.domain.job_events import (
+    AfterStop,
+    JobCancelled,
+    JobChanged,
+    JobFailed,
+    JobFinished,
+    JobHeld,
+    JobReleased,
+    JobSubmitted,
+    StopRequested,
+)
 from clusters.domain.jobs import JobState
 from scheduling.domain.decide import decide
+from scheduling.domain.job_commands import never_fitting
+from scheduling.domain.queue import in_order
 from tests.support.world import World, ask, racks
 
 
@@ -39,6 +51,70 @@ def test_a_job_that_can_never_be_placed_is_refused_naming_field_value_and_what_f
     assert outcome.code == "infeasible"
     assert outcome.counts == {"field": "nodes", "value": 64, "expected": "give at most 18 nodes"}
     assert outcome.message == "nodes: 64 can never be placed here; give at most 18 nodes"
+
+
+def test_many_jobs_are_accepted_together_in_the_order_given() -> None:
+    world = World(racks(2))
+    requests = (ask(4), ask(16), ask(gpus=2))
+    wanted = tuple(JobSubmitted(request=request, submitted_by="ada") for request in requests)
+    assert _events(world, SubmitJobs(requests=requests, by="ada")) == wanted
+    assert [world.state.jobs[name].request for name in in_order(world.state)] == list(requests)
+
+
+def test_one_job_that_can_never_be_placed_refuses_all_with_it() -> None:
+    world = World(racks(1))
+    requests = (ask(4), ask(64), ask(4), ask(32, slice_size=3), ask(64))
+    assert _refusal(world, SubmitJobs(requests=requests, by="ada")) == (
+        "infeasible",
+        "jobs[1].nodes: 64 can never be placed here; give at most 18 nodes",
+    )
+    refused = never_fitting(world.state, requests)
+    assert {place: refusal.counts["field"] for place, refusal in refused.items()} == {
+        1: "jobs[1].nodes",
+        3: "jobs[3].nodes",
+        4: "jobs[4].nodes",
+    }
+    assert not world.state.jobs
+
+
+def test_the_place_in_the_queue_follows_the_priority() -> None:
+    world = World(racks(1))
+    first, second, third = (world.submit(ask(16)) for _ in range(3))
+    assert _events(world, ChangePriority(job=third, priority=5, by="ada")) == (JobChanged(job=third, priority=5),)
+    _events(world, ChangePriority(job=first, priority=-1, by="ada"))
+    assert in_order(world.state) == [third, second, first]
+    world.settle()
+    assert world.job(third).state is JobState.RUNNING
+    assert (world.job(first).state, world.job(first).priority) == (JobState.WAITING, -1)
+
+
+def test_a_held_job_comes_back_at_its_new_priority() -> None:
+    world = World(racks(1))
+    held, other = world.submit(ask(4, held=True)), world.submit(ask(4))
+    _events(world, ChangePriority(job=held, priority=1, by="ada"))
+    assert in_order(world.state) == [other]
+    _events(world, ReleaseJob(job=held, by="ada"))
+    assert in_order(world.state) == [held, other]
+
+
+def test_a_running_job_keeps_what_it_has_whatever_its_priority() -> None:
+    world = World(racks(1))
+    job = world.run(ask(16))
+    _events(world, ChangePriority(job=job.id, priority=-9, by="ada"))
+    assert world.settle() == []
+    assert (job.state, job.priority, in_order(world.state)) == (JobState.RUNNING, -9, [])
+
+
+def test_a_priority_that_says_nothing_new_or_comes_too_late_is_refused() -> None:
+    world = World(racks(1))
+    job = world.run(ask(16))
+    assert _refusal(world, ChangePriority(job=job.id, priority=0, by="ada")) == ("state", f"job {job.id} has priority 0 already")
+    assert _refusal(world, ChangePriority(job=job.id, priority=1001, by="ada"))[0] == "invalid"
+    _events(world, CancelJob(job=job.id, by="ada"))
+    assert _refusal(world, ChangePriority(job=job.id, priority=1, by="ada"))[0] == "state"
+    world.settle()
+    assert _refusal(world, ChangePriority(job=job.id, priority=1, by="ada")) == ("state", f"job {job.id} has already been cancelled")
+    assert _refusal(world, ChangePriority(job="j999999", priority=1, by="ada"))[0] == "unknown"
 
 
 def test_a_waiting_job_is_cancelled_at_once() -> None:

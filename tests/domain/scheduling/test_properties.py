@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from clusters.domain import health_events as health
 from clusters.domain import job_events as ev
-from clusters.domain.commands import CancelJob, HoldJob, NodeVerb, ReleaseJob, RunPass
+from clusters.domain.commands import CancelJob, ChangePriority, HoldJob, NodeVerb, ReleaseJob, RunPass
 from clusters.domain.decision import Decision
 from clusters.domain.dump import dump_state, load_state
 from clusters.domain.events import Payload
@@ -151,7 +151,13 @@ class Story:
     def command(self, number: int, which: int) -> None:
         name = self.job(number)
         if name is not None:
-            self.world.do((CancelJob, HoldJob, ReleaseJob)[which % 3](job=name, by="ada"))
+            commands = (
+                CancelJob(job=name, by="ada"),
+                HoldJob(job=name, by="ada"),
+                ReleaseJob(job=name, by="ada"),
+                ChangePriority(job=name, priority=which - 5, by="ada"),
+            )
+            self.world.do(commands[which % 4])
 
     def again(self, number: int, _: int) -> None:
         """A report from before comes once more."""
