@@ -130,7 +130,6 @@ class Fleets:
     def __init__(self, stop: threading.Event) -> None:
         self._stop = stop
         self._threads: dict[str, tuple[FleetThread, threading.Thread]] = {}
-        self._others: set[str] = set()  # clusters of other connectors
 
     def run(self) -> None:
         """Until told to stop; then until the fleets have stopped."""
@@ -153,25 +152,21 @@ class Fleets:
         """Start the threads that are missing."""
         for cluster in default_log().clusters():
             running = self._threads.get(cluster)
-            if cluster in self._others or (running is not None and running[1].is_alive()):
-                continue
-            if self._is_simulated(cluster):
+            if (running is None or not running[1].is_alive()) and _is_simulated(cluster):
                 fleet = FleetThread(cluster, self._stop)
                 thread = threading.Thread(target=fleet.run, name=f"fleet {cluster}", daemon=True)
                 self._threads[cluster] = (fleet, thread)
                 thread.start()
 
-    def _is_simulated(self, cluster: str) -> bool:
-        try:
-            with default_log().live(cluster).reading() as state:
-                simulated = state.connector == CONNECTOR
-        except ClusterError:
-            return False
-        if not simulated:
-            self._others.add(cluster)
-        return simulated
-
     def _appended(self, cluster: str) -> None:
         running = self._threads.get(cluster)
         if running is not None:
             running[0].wake.set()
+
+
+def _is_simulated(cluster: str) -> bool:
+    try:
+        with default_log().live(cluster).reading() as state:
+            return state.connector == CONNECTOR
+    except ClusterError:  # removed, or of a later version: not for this process to drive
+        return False
