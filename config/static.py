@@ -1,7 +1,7 @@
 """WhiteNoise for an ASGI server: a file is one body.
 
 WhiteNoise answers with an open file as a synchronous stream, which Django under ASGI reads whole anyway and warns about on each
-request. The largest file here is well below a megabyte.
+request. The largest file here, the chart library, has one and a half megabytes.
 """
 
 from __future__ import annotations

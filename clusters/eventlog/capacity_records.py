@@ -1,8 +1,7 @@
 """What the capacity page reads of a log without folding it: availability of domains, node-time of jobs, and the books over time.
 
 A projection. Domains have one row each, with the time spent at each level; shapes of jobs one row each, with the node-time of those that
-ended; and for each of TIERS the books are sampled at whole multiples of its width, where something happened in between. At a sample's
-instant the books are those after all that happened before it, so a chart that steps from sample to sample is right at each.
+ended; the samples of the books are told of in `books_samples`.
 
 What the fold needs beside the state follows from the state, so it is kept only as long as that is, and made again after a restart.
 """
@@ -10,26 +9,22 @@ What the fold needs beside the state follows from the state, so it is kept only 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 
-from clusters.domain.books_of import read_books
 from clusters.domain.events import Event
 from clusters.domain.evolve import evolve
-from clusters.domain.ids import HOUR, MINUTE, Duration, Instant
+from clusters.domain.ids import Duration, Instant
 from clusters.domain.jobs import TERMINAL, JobRequest, JobState
 from clusters.domain.state import ClusterState, Job
+from clusters.eventlog.books_samples import BooksReader, write_samples
 from clusters.eventlog.models import BooksSample, DomainRecord, ShapeRecord
 from clusters.eventlog.projector import Projection, Rows, live_build
 from clusters.eventlog.sql import placeholders
-
-#: Width of samples -> how long they are kept: a week at ten minutes, a year at six hours; at most 1,460 rows each.
-TIERS: dict[Duration, Duration] = {10 * MINUTE: 7 * 24 * HOUR, 6 * HOUR: 365 * 24 * HOUR}
 
 #: What ends, or interrupts, a placement.
 _ENDS = frozenset({"JobFinished", "JobFailed", "JobCancelled", "JobRequeued"})
@@ -50,11 +45,6 @@ _ADD_SHAPE = (
     "ON CONFLICT (cluster_id, build, shape) DO UPDATE SET seq = excluded.seq, "
     "node_time = clusters_shaperecord.node_time + excluded.node_time WHERE clusters_shaperecord.seq < excluded.seq"
 )
-_ADD_SAMPLE = (
-    f"INSERT INTO clusters_bookssample (cluster_id, build, width, at, seq, books) VALUES ({placeholders(6)}) ON CONFLICT DO NOTHING"
-)
-_OLDEST_SAMPLE = f"SELECT MIN(at) FROM clusters_bookssample WHERE {_BUILD} AND width = %s"
-_PRUNE = f"DELETE FROM clusters_bookssample WHERE {_BUILD} AND width = %s AND at <= %s"
 
 
 class _Standing(NamedTuple):
@@ -75,20 +65,12 @@ class _Seen(NamedTuple):
     interrupted: bool
 
 
-class _Sample(NamedTuple):
-    """The books at an instant; `sure` that it lies behind the event before."""
-
-    seq: int
-    books: str
-    sure: bool
-
-
 @dataclass(slots=True)
 class _Memory:
     """What goes with a state."""
 
     domains: dict[str, list[int]] = field(default_factory=dict)  # domain -> [nodes, unavailable]
-    at: Instant | None = None  # of the latest event; None: not known
+    books: BooksReader = field(default_factory=BooksReader)
 
 
 class CapacityRecords(Projection):
@@ -104,7 +86,7 @@ class CapacityRecords(Projection):
         memory = self._memories.get(state)
         if memory is None:
             memory = self._memories[state] = _remember(state)
-        for key, sample in _samples(state, memory, event):
+        for key, sample in memory.books.samples(state, event):
             rows.setdefault("samples", {}).setdefault(key, sample)
         node = getattr(event.payload, "node", None)
         before = _standing(state, node)
@@ -120,16 +102,14 @@ class CapacityRecords(Projection):
         key = (cluster_id, build)
         _write_domains(cursor, key, rows.get("domains", {}))
         cursor.executemany(_ADD_SHAPE, [(*key, shape, seq, time) for shape, (seq, time) in rows.get("shapes", {}).items()])
-        samples: dict[tuple[Duration, Instant], _Sample] = rows.get("samples", {})
-        for width in {width for width, _ in samples}:
-            _write_samples(cursor, (*key, width), {at: sample for (wide, at), sample in samples.items() if wide == width})
+        write_samples(cursor, key, rows.get("samples", {}))
 
 
 # ---- domains
 
 
 def _remember(state: ClusterState) -> _Memory:
-    memory = _Memory(at=None if state.seq else 0)
+    memory = _Memory()
     for name in state.nodes:
         standing = _standing(state, name)
         if standing is not None:
@@ -249,40 +229,6 @@ def _note_used(used: _Used, event: Event, shapes: dict[str, tuple[int, int]]) ->
 def shape_key(request: JobRequest, nodes: int) -> str:
     """What of a job decides how it is cut, as the rows name it."""
     return f"{nodes}:{request.slice_size or 1}:{request.max_slice or ''}:{int(request.tail)}"
-
-
-# ---- the books
-
-
-def _samples(state: ClusterState, memory: _Memory, event: Event) -> Iterator[tuple[tuple[Duration, Instant], _Sample]]:
-    """The books before the event, for each sampling instant that it lies behind: the first since the event before, and the last."""
-    before, at = memory.at, event.occurred_at
-    text = ""
-    if state.seq:
-        for width in TIERS:
-            last = at // width * width
-            first = last if before is None else (before // width + 1) * width
-            for instant in {first, last} if first <= last else ():
-                text = text or _text_of(state)
-                yield (width, instant), _Sample(state.seq, text, before is not None)
-    memory.at = at if before is None else max(before, at)
-
-
-def _text_of(state: ClusterState) -> str:
-    books = read_books(state)
-    parts: dict[str, Mapping[Any, int]] = {"use": books.use, "condition": books.condition}
-    return json.dumps({part: {name.value: count for name, count in counts.items() if count} for part, counts in parts.items()})
-
-
-def _write_samples(cursor: CursorWrapper, key: tuple[int, int, int], samples: dict[Instant, _Sample]) -> None:
-    """The first that was written for an instant stands. One that is not sure to lie behind the event before it is taken only where the
-    log had begun before it: there, whatever lay between has been written."""
-    cursor.execute(_OLDEST_SAMPLE, key)
-    oldest = cursor.fetchone()[0]
-    kept = {at: sample for at, sample in samples.items() if sample.sure or (oldest is not None and at > oldest)}
-    cursor.executemany(_ADD_SAMPLE, [(*key, at, sample.seq, sample.books) for at, sample in kept.items()])
-    if kept:
-        cursor.execute(_PRUNE, (*key, max(kept) - TIERS[key[2]]))
 
 
 # ---- reading

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from frontend.pages.base import page, part
 from frontend.selectors.spares import cluster_spares
 
-#: Domains in the panel; the API has all.
-MOST_SHOWN = 5
+#: Domains in the panel, those that something can be done about first; the API has all.
+MOST_SHOWN = 4
 
 
 @require_safe
@@ -26,5 +26,7 @@ def spares_context(cluster: str) -> dict[str, Any]:
     """What the panel shows; reads state and database, so no state is held meanwhile."""
     spares = cluster_spares(cluster)
     advice = {one.domain: one for one in spares.advice}
-    below = [{"domain": one, "advice": advice.get(one.domain)} for one in spares.below]
+    can_move = {one.domain for one in spares.advice if one.moves}
+    first = sorted(spares.below, key=lambda one: one.domain not in can_move)
+    below = [{"domain": one, "advice": advice.get(one.domain)} for one in first]
     return {"spares": spares, "below": below[:MOST_SHOWN], "more_below": max(0, len(below) - MOST_SHOWN)}

@@ -82,7 +82,7 @@ def test_a_log_is_never_folded_for_a_report(user: Api, cluster: str, monkeypatch
         ("sizes=1025", "slices", "give a whole number from 1 to 1024"),
         (f"sizes={'1' * 100}", "sizes", "give 0 to 80 printable characters"),
         ("racks=0", "racks", "give a whole number from 1 to 2000"),
-        ("racks=1&nodes_per_rack=145", "nodes_per_rack", "give a whole number from 1 to 144"),
+        ("racks=1&nodes_per_rack=73", "nodes_per_rack", "give a whole number from 1 to 72"),
         ("unavailability=2", "unavailability", "give a number from 0 to 1"),
         ("unavailability=nan", "unavailability", "give a number from 0 to 1"),
         ("rho=1e400", "rho", "give a number from 0 to 1"),

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.e2e
 PAGES = {
     "fleet": FLEET,
     "rack": f"{FLEET}racks/r001/",
+    "capacity": f"{FLEET}capacity/",
     "jobs": f"{FLEET}jobs/",
     "submit": f"{FLEET}jobs/new/",
 }

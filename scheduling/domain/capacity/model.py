@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb, exp, log
 
 from clusters.domain.errors import InvalidRequest
@@ -19,6 +20,9 @@ from scheduling.domain.capacity.distribution import Distribution, Total, total_o
 
 #: One slice size, or several that are chosen from once a domain's available nodes are known.
 Sizes = tuple[int, ...]
+
+#: Answers of `available` and `fill` that are kept: a search for break-evens and a chart ask for the same again and again.
+KEPT = 2_048
 
 #: Ten times the largest cluster that the product is measured at.
 MAX_DOMAINS = 100_000
@@ -118,13 +122,14 @@ def domain_usable(nodes: int, sizes: Sizes, outages: Outages) -> Distribution:
     return Distribution.of(weights)
 
 
-def available(nodes: int, outages: Outages) -> list[float]:
+@lru_cache(maxsize=KEPT)
+def available(nodes: int, outages: Outages) -> tuple[float, ...]:
     """Probability that 0, 1, ... `nodes` nodes of a domain are available."""
     whole = outages.unavailability * outages.whole_rack_share
     rest = (outages.unavailability - whole) / (1 - whole) if whole < 1 else 0.0
     weights = [(1 - whole) * weight for weight in beta_binomial(nodes, 1 - rest, outages.rho)]
     weights[0] += whole
-    return weights
+    return tuple(weights)
 
 
 def beta_binomial(nodes: int, up: float, rho: float) -> list[float]:
@@ -149,6 +154,7 @@ def _rising(count: int, start: float, step: float) -> list[float]:
     return sums
 
 
+@lru_cache(maxsize=KEPT)
 def fill(nodes: int, sizes: Sizes) -> tuple[int, ...]:
     """The most nodes that slices of these sizes use of 0, 1, ... `nodes` available ones."""
     best = [0]

@@ -17,14 +17,16 @@ from clusters.domain.evolve import evolve
 from clusters.domain.health_events import NodeFailed, RepairFinished
 from clusters.domain.ids import HOUR, MINUTE, Instant
 from clusters.domain.inventory_events import NodeRemoved
+from clusters.domain.job_events import JobFinished, WorkStarted
 from clusters.domain.state import ClusterState
-from clusters.eventlog import capacity_records
-from clusters.eventlog.capacity_records import TIERS, CapacityRecords, books_samples, domain_records, shape_records
+from clusters.eventlog import books_samples as sampling
+from clusters.eventlog.books_samples import TIERS
+from clusters.eventlog.capacity_records import CapacityRecords, books_samples, domain_records, shape_records
 from clusters.eventlog.database import DatabaseLog
 from clusters.eventlog.models import BooksSample, DomainRecord
 from clusters.eventlog.projector import Projector
 from tests.contract.eventlog.test_projections import busy
-from tests.contract.eventlog.toy import CLUSTER, create, fact
+from tests.contract.eventlog.toy import CLUSTER, create, fact, stopped
 
 pytestmark = pytest.mark.django_db
 
@@ -94,6 +96,10 @@ def test_shapes_sum_the_node_time_of_what_ended() -> None:
 
 def test_each_sample_is_the_books_before_what_came_after_it_and_sums() -> None:
     log = story(STEPS)
+    ends = [WorkStarted(job="j000011", generation=1, nodes=("r1-n3",)), JobFinished(job="j000011", generation=1)]
+    log.append_facts(CLUSTER, [fact(end, f"end{number}", at=(20 + number) * HOUR) for number, end in enumerate(ends)])
+    log.append_facts(CLUSTER, [fact(stopped("j000011", ["r1-n3"], "x").payload, "stopped", at=30 * HOUR)])
+    log.append_facts(CLUSTER, [fact(NodeFailed(node="r1-n1", reason="dead"), "last", at=40 * HOUR)])
     project(log)
     events = list(log.read(CLUSTER))
     for width in TIERS:
@@ -126,7 +132,7 @@ def test_a_step_chart_of_the_samples_is_right_at_every_sampling_instant() -> Non
 
 
 def test_old_samples_go_so_that_there_are_never_more_than_their_time_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(capacity_records.TIERS, FINE, 5 * FINE)
+    monkeypatch.setitem(sampling.TIERS, FINE, 5 * FINE)
     project(story([(FINE, NODES[number % 4], number % 8 < 4) for number in range(40)]))
     fine = [row.at for row in books_samples(CLUSTER, FINE)]
     assert len(fine) == 5
