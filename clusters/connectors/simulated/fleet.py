@@ -111,18 +111,13 @@ class SimulatedFleet:
 
     def _tell(self, told: Told, at: Instant) -> NewEvent:
         source_id, payload = told
-        hearing.take_in(self, payload, at)
+        hearing.tell(self, payload, at)
         return NewEvent(payload, at, FLEET_SOURCE, source_id)
 
     # ---- what it learns
 
     def follow(self, event: Event) -> None:
-        """Something stands in the log. What the fleet told itself it knows, but for the ids of the jobs that it submitted."""
-        if event.source != FLEET_SOURCE or not isinstance(event.payload, hearing.TOLD):
-            self.learn(event)
-
-    def learn(self, event: Event) -> None:
-        """Take in an event whoever told it: how a fleet is made anew."""
+        """Something stands in the log, whoever told it. What the fleet told itself is no news, unless something else came first."""
         self.time = event.occurred_at
         hearing.take_in(self, event.payload, event.occurred_at, event.seq)
 

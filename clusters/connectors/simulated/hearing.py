@@ -1,4 +1,9 @@
-"""How events change the fleet: what it tells itself, and what others decide or say."""
+"""How events change the fleet: what it tells itself, and what others decide or say.
+
+The log decides in which order things happened. What the fleet tells may come to stand behind something that it has not seen: the end of a
+job behind the swap of one of its nodes, which makes it the report of an older generation that does not count. So the fleet takes in what
+it told once more when it stands in the log; at the time of telling, only what the same instant goes on with.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +21,20 @@ from clusters.domain.ids import Instant, job_id
 if TYPE_CHECKING:
     from clusters.connectors.simulated.fleet import SimulatedFleet
 
-#: What the fleet tells of itself, and takes in as it tells it.
-TOLD = (
-    jobs.WorkStarted,
-    jobs.WorkStopped,
-    jobs.JobFinished,
-    jobs.JobFailed,
-    jobs.JobCancelled,
-    health.NodeFailed,
-    health.RepairStarted,
-    health.RepairFinished,
-)
+_ENDS = (jobs.JobFinished, jobs.JobFailed, jobs.JobCancelled)
+_REPAIRS = (health.RepairStarted, health.RepairFinished)
 
 _Handler = Callable[["SimulatedFleet", Any, Instant], None]
+
+
+def tell(fleet: SimulatedFleet, payload: Payload, at: Instant) -> None:
+    """The fleet is about to say this."""
+    if isinstance(payload, _ENDS):
+        fleet.workload.ending(payload.job)
+    elif isinstance(payload, jobs.WorkStopped) and fleet.workload.is_ending(payload.job):
+        return
+    elif not isinstance(payload, _REPAIRS):
+        take_in(fleet, payload, at)
 
 
 def take_in(fleet: SimulatedFleet, payload: Payload, at: Instant, seq: int | None = None) -> None:
@@ -67,8 +73,9 @@ def _removed(fleet: SimulatedFleet, payload: inventory.NodeRemoved, at: Instant)
     fleet.workload.vanished(payload.node, at)
 
 
-def _ended(fleet: SimulatedFleet, payload: jobs.JobFinished | jobs.JobFailed | jobs.JobCancelled, _: Instant) -> None:
-    fleet.workload.ended(payload.job)
+def _ended(fleet: SimulatedFleet, payload: jobs.JobFinished | jobs.JobFailed | jobs.JobCancelled, at: Instant) -> None:
+    generation = None if isinstance(payload, jobs.JobCancelled) else payload.generation
+    fleet.workload.ended(payload.job, generation, at)
 
 
 def _wants(fleet: SimulatedFleet, payload: jobs.JobReleased | jobs.JobRequeued, _: Instant) -> None:
@@ -80,14 +87,15 @@ _HANDLERS: dict[type, _Handler] = {
     inventory.NodeRemoved: _removed,
     inventory.ArrivalsPlanned: lambda fleet, payload, _: fleet.arrivals.planned(payload),
     health.NodeFailed: _failed,
-    health.RepairStarted: lambda fleet, payload, _: fleet.machines.repair_started(payload.node),
+    health.RepairStarted: lambda fleet, payload, at: fleet.machines.repair_started(payload.node, at),
     health.RepairFinished: lambda fleet, payload, _: fleet.machines.repaired(payload.node),
     jobs.JobHeld: lambda fleet, payload, _: fleet.workload.waits(payload.job, wants=False),
     jobs.JobReleased: _wants,
     jobs.JobRequeued: _wants,
     # The places of lost nodes: where nobody has said before that their work is dead, these do.
-    jobs.NodeSwapped: lambda fleet, payload, at: fleet.workload.lost(payload.job, (payload.old,), at),
-    jobs.SliceMoved: lambda fleet, payload, at: fleet.workload.lost(payload.job, payload.lost, at),
+    jobs.NodeSwapped: lambda fleet, payload, at: fleet.workload.replaced(payload.job, payload.slice, (payload.old,), at, slot=payload.slot),
+    jobs.SliceMoved: lambda fleet, payload, at: fleet.workload.replaced(payload.job, payload.slice, payload.lost, at),
+    jobs.SliceStalled: lambda fleet, payload, at: fleet.workload.stalled(payload.job, at),
     jobs.WorkStarted: lambda fleet, payload, at: fleet.workload.started(payload.job, payload.generation, payload.nodes, at),
     jobs.WorkStopped: lambda fleet, payload, at: fleet.workload.stopped(payload.job, payload.generation, payload.nodes, at),
     jobs.JobFinished: _ended,

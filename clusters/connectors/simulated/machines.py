@@ -58,10 +58,11 @@ class Machines:
             machine.down_since = at
             self._plan(node)
 
-    def repair_started(self, node: str) -> None:
-        """Somebody works on the node."""
+    def repair_started(self, node: str, at: Instant) -> None:
+        """Somebody works on the node, which may have been said to be well a moment ago."""
         machine = self._machines.get(node)
-        if machine is not None and machine.down_since is not None:
+        if machine is not None:
+            machine.down_since = at if machine.down_since is None else machine.down_since
             machine.in_repair = True
             self._plan(node)
 

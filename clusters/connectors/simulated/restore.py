@@ -39,7 +39,7 @@ def restore(
     for name in state.jobs:
         for event in about(name):
             if event.seq <= state.seq:
-                fleet.learn(event)
+                fleet.follow(event)
         _drop_lost(fleet, state, name)
     fleet.resume(state.frontier, created_at)
     return fleet
@@ -67,4 +67,5 @@ def _drop_lost(fleet: SimulatedFleet, state: ClusterState, name: str) -> None:
 
 
 def _down_since(node: Node) -> Instant | None:
-    return min((mark.since for (flag, _), mark in node.marks.items() if flag is Flag.FAILED and mark.on), default=None)
+    down = [mark.since for (flag, _), mark in node.marks.items() if flag in (Flag.FAILED, Flag.IN_REPAIR) and mark.on]
+    return min(down, default=None)

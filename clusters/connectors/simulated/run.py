@@ -26,7 +26,8 @@ class Run:
     """One job's work. Its methods take in what happened; `due` and `facts` say what happens next."""
 
     __slots__ = (
-        "_done", "_doomed", "_launching", "_since", "_slots", "_stopping", "ended", "generation", "halting", "nodes", "truth", "work",
+        "_done", "_doomed", "_launching", "_since", "_slots", "_stopping",
+        "ended", "ending", "generation", "halting", "nodes", "truth", "work",
     )  # fmt: skip
 
     def __init__(self, work: Work, truth: Truth) -> None:
@@ -35,6 +36,7 @@ class Run:
         self.generation = 0  # of the last start
         self.nodes: dict[str, int] = {}  # node -> generation of the work that is on it, or about to be
         self.halting = False  # told to stop everywhere
+        self.ending = False  # its end was told, and does not stand in the log yet
         self.ended = False
         self._slots: dict[tuple[int, int], str | None] = {}  # (slice, slot) -> its node; None: lost
         self._launching: dict[str, Instant] = {}  # node -> when its work runs
@@ -91,6 +93,25 @@ class Run:
             self._slots.update(dict.fromkeys(lost))
             self._fall_back(at)
 
+    def stall(self, at: Instant) -> None:
+        """Some slot was lost before `at`."""
+        if self._since is not None:
+            self._fall_back(at)
+
+    def end(self, generation: int | None, due: Instant) -> bool:
+        """The end was reported, of work of this generation (None: of any); whether it counts. What still runs then stops by `due`."""
+        self.ending = False
+        if generation is not None and generation != self.generation:
+            return False
+        self.ended = True
+        for node in self.nodes:
+            self._stopping.setdefault(node, due)
+        return True
+
+    def is_at(self, node: str, slice: int, slot: int | None) -> bool:
+        """Whether the node is in this slot, or in some slot of the slice."""
+        return any(there == node and of == slice and slot in (None, place) for (of, place), there in self._slots.items())
+
     def _has(self, node: str, generation: int) -> bool:
         return node in self.nodes and self.nodes[node] <= generation
 
@@ -100,7 +121,7 @@ class Run:
     def _fall_back(self, at: Instant) -> None:
         """The work stands still, at its last checkpoint if that is where the rest of it resumes from."""
         if self._since is not None:
-            self._done += at - self._since
+            self._done += max(0, at - self._since)
             self._since = None
         if self.work.request.recovery is Recovery.CHECKPOINT or not any(self._slots.values()):
             self._done -= self._done % self._interval
@@ -119,6 +140,8 @@ class Run:
     @property
     def due(self) -> Instant | None:
         """When it has something to tell next."""
+        if self.ending:
+            return None
         dues = [*self._doomed.values(), *self._stopping.values(), *self._launching.values()]
         if self._end is not None:
             dues.append(self._end)
@@ -126,7 +149,7 @@ class Run:
 
     @property
     def _end(self) -> Instant | None:
-        if self._since is None or self.halting or self.ended or self._doomed:
+        if self._since is None or self.halting or self.ending or self.ended or self._doomed:
             return None
         return self._since + self.truth.duration - self._done
 

@@ -84,24 +84,48 @@ class Workload:
         if run is not None:
             self.stopped(job, run.generation, nodes, at)
 
+    def replaced(self, job: str, slice: int, nodes: Sequence[str], at: Instant, *, slot: int | None = None) -> None:
+        """The job lost these nodes of a slice, or of one slot of it, some time ago; it may have got them again elsewhere since."""
+        run = self._runs.get(job)
+        if run is not None:
+            self.lost(job, [node for node in nodes if run.is_at(node, slice, slot)], at)
+
+    def stalled(self, job: str, at: Instant) -> None:
+        """The job lacks nodes; which, others have said, or will."""
+        run = self._runs.get(job)
+        if run is not None:
+            run.stall(at)
+            self._changed(run)
+
     def dead(self, node: str, at: Instant) -> None:
         """The node died; its work is found dead at once."""
-        for job in self.jobs_on(node):
-            self._runs[job].doom(node, at)
-            self._changed(self._runs[job])
+        for run in self._runs_on(node):
+            run.doom(node, at)
+            self._changed(run)
 
     def vanished(self, node: str, at: Instant) -> None:
         """The node died, and everybody knows that its work is dead."""
-        for job in self.jobs_on(node):
-            self.lost(job, (node,), at)
+        for run in self._runs_on(node):
+            self.lost(run.work.job, (node,), at)
 
-    def ended(self, job: str) -> None:
-        """The job ended."""
-        self.waiting.pop(job, None)
+    def ending(self, job: str) -> None:
+        """The job's end is about to be told."""
+        run = self._runs[job]
+        run.ending = True
+        self._changed(run)
+
+    def is_ending(self, job: str) -> bool:
+        """Whether the job's end was told, and does not stand in the log yet."""
+        return job in self._runs and self._runs[job].ending
+
+    def ended(self, job: str, generation: int | None, at: Instant) -> None:
+        """The end of the job was reported; it counts unless work of a later generation has been started since."""
         run = self._runs.get(job)
-        if run is not None:
-            run.ended = True
-            self._changed(run)
+        if run is None:
+            return
+        if run.end(generation, at + self._options.stop):
+            self.waiting.pop(job, None)
+        self._changed(run)
 
     def _changed(self, run: Run) -> None:
         job = run.work.job
@@ -118,7 +142,10 @@ class Workload:
 
     def jobs_on(self, node: str) -> tuple[str, ...]:
         """The jobs whose work is on the node, or about to be."""
-        return tuple(job for job, run in self._runs.items() if node in run.nodes)
+        return tuple(run.work.job for run in self._runs_on(node) if not run.ending)
+
+    def _runs_on(self, node: str) -> list[Run]:
+        return [run for run in self._runs.values() if node in run.nodes]
 
     def nodes_of(self, job: str) -> tuple[str, ...]:
         """Where the job's work is, or is about to be."""

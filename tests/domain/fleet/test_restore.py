@@ -106,6 +106,23 @@ def test_a_job_that_lacks_a_node_still_lacks_it_after_a_restart() -> None:
     assert stage.told("JobFinished", "WorkStopped") == []
 
 
+def test_a_job_that_stood_still_between_its_loss_and_the_swap_has_not_come_further_after_a_restart() -> None:
+    ends = []
+    for restarts in (False, True):
+        stage = Stage(1, FleetOptions(failures_per_node_day=0, repair_model=REPAIR_FLAT, repair_mean_h=1000))
+        stage.do(SubmitJob(request=ask(16, run_s=5 * 3600, spares=0), by="ada"), "work")
+        stage.do(SubmitJob(request=ask(2, run_s=3 * 3600 + 1800, spares=0), by="ada"), "rest")
+        stage.play(START + HOUR)
+        act(stage, 1, ("fail", 0))
+        stage.play(START + 4 * HOUR)
+        if restarts:
+            stage.restart()
+        stage.play(START + DAY)
+        ends.append(stage.told("JobFinished"))
+    assert len(ends[0]) == 2
+    assert ends[0] == ends[1]
+
+
 def test_each_planned_job_is_submitted_once_at_its_time_and_ends_as_it_is_fated_to() -> None:
     stage = Stage(2, FleetOptions(failures_per_node_day=0))
     planned(stage)
