@@ -135,6 +135,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "frontend.api.errors.exception_handler",
     "STRICT_JSON": True,
+    "LIST_SERIALIZER_ERRORS_AS_DICT": True,  # by place in the list
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Slicekeeper",

@@ -64,9 +64,11 @@ API: dict[str, Row] = {
     "api:node": _READ,
     "api:node-verb": {"POST": Permission.NODES},
     "api:jobs": {"GET": Permission.READ, "POST": Permission.SUBMIT},
+    "api:jobs-bulk": {"POST": Permission.SUBMIT},
     "api:job-preview": _READ,
     "api:job": _READ,
-    "api:job-verb": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for
+    "api:job-priority": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for
+    "api:job-verb": {"POST": Permission.OWN_JOBS},  # likewise
     "api:nothing": _READ_ANY_METHOD,
 }
 

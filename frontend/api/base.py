@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 from drf_spectacular.authentication import SessionScheme
-from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
@@ -95,6 +95,16 @@ class StructSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
             component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=meant, schema=schema)  # type: ignore[no-untyped-call]
             auto_schema.registry.register_on_missing(component)
         return own
+
+
+class SeveralInputsSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    """Lists have limits."""
+
+    target_class = "frontend.api.fields.SeveralInputs"
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
+        items = auto_schema.resolve_serializer(self.target.child, direction).ref
+        return {"type": "array", "items": items, "minItems": self.target.min_length, "maxItems": self.target.max_length}
 
 
 class SessionLoginScheme(SessionScheme):  # type: ignore[no-untyped-call]

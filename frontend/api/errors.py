@@ -77,9 +77,10 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 class Refused(Exception):
     """A command was refused; a view raises it, and the handler answers."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: Refusal, errors: Sequence[FieldError] = ()) -> None:
         super().__init__(explain(refusal))
         self.refusal = refusal
+        self.errors = errors or refused_fields(refusal)
 
 
 class Invalid(Exception):
@@ -212,7 +213,7 @@ def problem_of(exc: Exception) -> Problem:
     """What is to be said of an exception."""
     if isinstance(exc, Refused):
         refusal = exc.refusal
-        return _problem(_REFUSED.get(refusal.code, 409), refusal.code, str(exc), _refused_field(refusal), refusal.counts)
+        return _problem(_REFUSED.get(refusal.code, 409), refusal.code, str(exc), exc.errors, refusal.counts)
     if isinstance(exc, ClusterError):
         return _cluster_problem(exc)
     if isinstance(exc, Invalid):
@@ -252,7 +253,7 @@ def _cluster_problem(exc: ClusterError) -> Problem:
     return _problem(status, exc.code, str(exc)) if status != INTERNAL else _problem(INTERNAL, "internal", "The log of the server says more")
 
 
-def _refused_field(refusal: Refusal) -> list[FieldError]:
+def refused_fields(refusal: Refusal) -> list[FieldError]:
     """The field of a request that nothing could ever serve."""
     counts = refusal.counts
     return [FieldError(str(counts["field"]), counts["value"], str(counts["expected"]))] if "expected" in counts else []

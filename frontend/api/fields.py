@@ -105,6 +105,15 @@ class Input(serializers.Serializer[Any]):
         return values
 
 
+class SeveralInputs(serializers.ListSerializer[Any]):
+    """A list of objects, within limits."""
+
+    def __init__(self, child: serializers.Serializer[Any], least: int, most: int) -> None:
+        super().__init__(child=child, min_length=least, max_length=most)
+        message = f"give a list of {least} to {most} objects"
+        self.error_messages = {**self.error_messages, **_say(message), "not_a_list": message}
+
+
 def checked(kind: Callable[..., Input], data: Any) -> dict[str, Any]:
     """The values of an input; raises Invalid, which names every one that is wrong."""
     serializer = kind(data=data)
@@ -120,9 +129,18 @@ def _errors(errors: Mapping[str, Any], data: Any, within: str = "") -> Iterator[
         value = data if whole else data.get(name) if isinstance(data, Mapping) else None
         path = within[:-1] if whole else within + shown_name(name)
         if isinstance(messages, Mapping):
-            yield from _errors(messages, value, f"{path}.")
+            yield from _list_errors(messages, value, path) if isinstance(value, list) else _errors(messages, value, f"{path}.")
         else:
             yield FieldError(path, shown(value), str(messages[0]))
+
+
+def _list_errors(errors: Mapping[Any, Any], data: list[Any], path: str) -> Iterator[FieldError]:
+    """Those of a list's items, by their places, or of the list itself."""
+    for place, messages in errors.items():
+        if isinstance(place, int):
+            yield from _errors(messages, data[place], f"{path}[{place}].")
+        else:
+            yield FieldError(path, shown(data), str(messages[0]))
 
 
 def shown_name(name: str) -> str:

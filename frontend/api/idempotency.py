@@ -10,7 +10,12 @@ from frontend.api.errors import FieldError, Invalid, shown
 MOST_KEY = 100
 IDEMPOTENCY_KEY = "Idempotency-Key"
 
-IDEMPOTENT = OpenApiParameter(IDEMPOTENCY_KEY, str, OpenApiParameter.HEADER, description="sent again, the request is done once")
+IDEMPOTENT = OpenApiParameter(
+    IDEMPOTENCY_KEY,
+    {"type": "string", "minLength": 1, "maxLength": MOST_KEY, "pattern": "^[ -~]+$"},
+    OpenApiParameter.HEADER,
+    description="a value of your own: sent again with it, the request is done once",
+)
 
 
 def idempotency_key(request: Request) -> str | None:

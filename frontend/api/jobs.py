@@ -1,8 +1,7 @@
-"""Jobs: list, submit, preview, look at, cancel, hold, release."""
+"""Jobs: list, submit, preview, look at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.urls import reverse
@@ -10,6 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from clusters.domain.commands import SubmitJob
 from clusters.domain.decision import Refusal
 from clusters.domain.jobs import (
     MAX_NAME,
@@ -23,16 +23,13 @@ from clusters.domain.jobs import (
     default_restartable,
 )
 from frontend.accounts.access import caller_of
-from frontend.accounts.jobs import require_job
 from frontend.api.base import ApiView, answer
+from frontend.api.commands import WRITING, Rehearsal, give
 from frontend.api.errors import FieldError, Invalid, Refused, shown
 from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
-from frontend.api.idempotency import IDEMPOTENT, idempotency_key
-from frontend.api.nodes import Reason
 from frontend.selectors.clusters import reading
 from frontend.selectors.jobs import JobFacts, JobFilter, JobPage, job_events, job_facts, jobs_page
 from frontend.selectors.preview import Forecast, forecast
-from scheduling.services import job_cancel, job_hold, job_release, job_submit
 
 MOST_JOBS = 200
 MOST_GPUS = MAX_NODES * 8
@@ -93,16 +90,16 @@ class JobListView(ApiView):
     @extend_schema(
         operation_id="jobs_submit",
         request=JobInput,
-        responses={201: JobFacts},
-        parameters=[IDEMPOTENT],
+        responses={201: JobFacts, 200: Rehearsal},
+        parameters=WRITING,
     )
     def post(self, request: Request, cluster: str) -> Response:
         wanted = job_request(checked(JobInput, request.data))
-        outcome = job_submit(cluster=cluster, request=wanted, by=request.user.get_username(), request_id=idempotency_key(request))
-        if isinstance(outcome, Refusal):
-            raise Refused(outcome)
-        location = reverse("api:job", args=(cluster, outcome))
-        return answer(_facts(cluster, outcome), 201, {"Location": location})
+        done = give(request, cluster, SubmitJob(request=wanted, by=caller_of(request).name))
+        if isinstance(done, Rehearsal):
+            return answer(done)
+        job = done.events[0].subject
+        return answer(facts_of(cluster, job), 201, {"Location": reverse("api:job", args=(cluster, job))})
 
 
 class JobPreviewView(ApiView):
@@ -128,23 +125,7 @@ class JobView(ApiView):
 
     @extend_schema(operation_id="jobs_get", responses=JobFacts)
     def get(self, request: Request, cluster: str, job: str) -> Response:
-        return answer(_facts(cluster, job))
-
-
-class JobVerbView(ApiView):
-    """Cancel a job, hold it back or let it go."""
-
-    @extend_schema(operation_id="jobs_do", request=Reason, responses={200: JobFacts})
-    def post(self, request: Request, cluster: str, job: str, verb: str) -> Response:
-        reason = checked(Reason, request.data)["reason"]
-        require_job(caller_of(request), cluster, job)
-        outcome = VERBS[verb](cluster=cluster, job=job, by=request.user.get_username(), reason=reason)
-        if isinstance(outcome, Refusal):
-            raise Refused(outcome)
-        return answer(_facts(cluster, job))
-
-
-VERBS: dict[str, Callable[..., Any]] = {"cancel": job_cancel, "hold": job_hold, "release": job_release}
+        return answer(facts_of(cluster, job))
 
 
 def job_request(values: dict[str, Any]) -> JobRequest:
@@ -154,7 +135,8 @@ def job_request(values: dict[str, Any]) -> JobRequest:
     return JobRequest(kind=kind, recovery=Recovery(values.pop("recovery")), **values)
 
 
-def _facts(cluster: str, job: str) -> JobFacts:
+def facts_of(cluster: str, job: str) -> JobFacts:
+    """All that is known of a job; raises UnknownCluster, UnknownSubject."""
     events = job_events(cluster, job)
     with reading(cluster) as state:
         return job_facts(state, events)

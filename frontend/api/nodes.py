@@ -7,14 +7,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters.domain.commands import NodeVerb
-from clusters.domain.decision import Refusal
+from clusters.domain.commands import MarkNode, NodeVerb
+from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer
-from frontend.api.errors import Refused
+from frontend.api.commands import WRITING, Either, Rehearsal, give
 from frontend.api.fields import Input, Text, WholeNumber, checked
 from frontend.selectors.clusters import reading
 from frontend.selectors.nodes import NodeFacts, RackFacts, node_get, nodes_page, rack_get, rack_nodes, racks_list
-from scheduling.services import node_mark
 
 MOST_NODES = 1_000
 MOST_NAME = 253  # characters of a node's name in Kubernetes
@@ -96,11 +95,11 @@ class NodeView(ApiView):
 class NodeVerbView(ApiView):
     """Say something of a node: mark it failed or repaired, drain or undrain it, release it from quarantine."""
 
-    @extend_schema(operation_id="nodes_mark", request=Reason, responses={200: NodeFacts})
+    @extend_schema(operation_id="nodes_mark", request=Reason, responses={200: Either(NodeFacts, Rehearsal)}, parameters=WRITING)
     def post(self, request: Request, cluster: str, node: str, verb: NodeVerb) -> Response:
         reason = checked(Reason, request.data)["reason"]
-        outcome = node_mark(cluster=cluster, node=node, verb=verb, by=request.user.get_username(), reason=reason)
-        if isinstance(outcome, Refusal):
-            raise Refused(outcome)
+        done = give(request, cluster, MarkNode(node=node, verb=verb, by=caller_of(request).name, reason=reason))
+        if isinstance(done, Rehearsal):
+            return answer(done)
         with reading(cluster) as state:
             return answer(node_get(state, node))

@@ -22,10 +22,12 @@ _BRACKET = re.compile(r"[\[\]{}]")
 class StrictJSONParser(JSONParser):
     """Refuses what readers would understand differently: repeated keys, NaN, half characters."""
 
+    most_bytes = MOST_BYTES
+
     def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
-        body = stream.read(MOST_BYTES + 1)
-        if len(body) > MOST_BYTES:
-            raise TooLarge(f"The body has more than {MOST_BYTES // 1024} KiB; send less at a time")
+        body = stream.read(self.most_bytes + 1)
+        if len(body) > self.most_bytes:
+            raise TooLarge(f"The body has more than {self.most_bytes // 1024} KiB; send less at a time")
         try:
             text = body.decode()
             _check_depth(text)
@@ -36,6 +38,12 @@ class StrictJSONParser(JSONParser):
         except ValueError as error:
             raise Unreadable(f"The body is not JSON: {error}") from None
         return value
+
+
+class ManyJSONParser(StrictJSONParser):
+    """For lists of many objects."""
+
+    most_bytes = 1024 * 1024
 
 
 def _check_depth(text: str) -> None:

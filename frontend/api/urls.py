@@ -9,7 +9,8 @@ from frontend.api.capacity import CapacityView, SparesView
 from frontend.api.clusters import ClusterListView, ClusterView, SnapshotView
 from frontend.api.events import EventListView
 from frontend.api.inventory import InventoryView
-from frontend.api.jobs import JobListView, JobPreviewView, JobVerbView, JobView
+from frontend.api.jobchanges import JobBulkView, JobPriorityView, JobVerbView
+from frontend.api.jobs import JobListView, JobPreviewView, JobView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView
 from frontend.api.policy import PolicyHistoryView, PolicyView
 from frontend.api.root import NothingHereView, SchemaView
@@ -30,7 +31,9 @@ of_cluster = [
     path("nodes/<str:node>/<node_verb:verb>/", NodeVerbView.as_view(), name="node-verb"),
     path("jobs/", JobListView.as_view(), name="jobs"),
     path("jobs/preview/", JobPreviewView.as_view(), name="job-preview"),
+    path("jobs/bulk/", JobBulkView.as_view(), name="jobs-bulk"),
     path("jobs/<job:job>/", JobView.as_view(), name="job"),
+    path("jobs/<job:job>/priority/", JobPriorityView.as_view(), name="job-priority"),
     path("jobs/<job:job>/<job_verb:verb>/", JobVerbView.as_view(), name="job-verb"),
 ]
 

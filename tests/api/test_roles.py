@@ -75,8 +75,10 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:node": {"GET": VIEWER},
     "api:node-verb": {"POST": OPERATOR},
     "api:jobs": {"GET": VIEWER, "POST": RESEARCHER},
+    "api:jobs-bulk": {"POST": RESEARCHER},
     "api:job-preview": {"GET": VIEWER},
     "api:job": {"GET": VIEWER},
+    "api:job-priority": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:job-verb": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:nothing": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), VIEWER),
 }
