@@ -187,7 +187,7 @@ def test_a_scheduler_killed_at_any_time_leaves_whole_decisions(ground: Playgroun
 
 def test_r38_four_processes_that_write_for_long_never_find_the_database_locked(ground: Playground, log: DatabaseLog, cluster: str) -> None:
     """R38: facts and decisions, small and large; a process that meets an error ends badly, which `rest` finds."""
-    gate, end = ground.gate(cluster), time.monotonic() + rounds(5, 60)
+    gate = ground.gate(cluster)
     processes = [
         ground.start("append", cluster, "small", gate, 1, 1_000_000),
         ground.start("append", cluster, "large", gate, 1_000, 1_000_000),
@@ -195,6 +195,7 @@ def test_r38_four_processes_that_write_for_long_never_find_the_database_locked(g
         ground.start("schedule", cluster, "second", gate, 1_000_000),
     ]
     ground.together(gate, processes)
+    end = time.monotonic() + rounds(5, 60)
     while time.monotonic() < end:
         time.sleep(0.1)
         assert [process.popen.poll() for process in processes] == [None] * 4
