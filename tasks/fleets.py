@@ -108,11 +108,12 @@ class FleetThread:
                 seen = state.seq
             self._lease.keep(0)
             self.wake.wait(SETTLE_LOOK_SECONDS)
-        logger.warning("the pass of cluster %r is behind; its fleet goes on without it", self.cluster)
+        if not self._stop.is_set():
+            logger.warning("the pass of cluster %r is behind; its fleet goes on without it", self.cluster)
 
     def _mind_rest(self, driver: Driver) -> None:
         now = wall_now()
-        if now - self._rest_looked < REST_LOOK:
+        if 0 <= now - self._rest_looked < REST_LOOK:
             return
         self._rest_looked = now
         idle: Duration = now - max(last_seen(self.cluster), self._began)

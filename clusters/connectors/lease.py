@@ -19,6 +19,9 @@ from clusters.eventlog.log import wall_now
 #: Long enough to survive a busy moment, short enough that a crash stops no fleet for long.
 TERM = 6 * SECOND
 
+#: A lease that lasts so many terms was given before the wall clock was set back; its holder, if it lives, renews it by the new time.
+LONGEST = 2
+
 
 class Lease:
     """One process's claim on one fleet."""
@@ -37,7 +40,7 @@ class Lease:
         try:
             with transaction.atomic():
                 row = FleetLease.objects.select_for_update().filter(pk=self._cluster).first()
-                if row is not None and row.expires > now and row.holder != self._holder:
+                if row is not None and now < row.expires <= now + LONGEST * self._term and row.holder != self._holder:
                     return False
                 self._token = row.token + 1 if row is not None else 1
                 values = {"holder": self._holder, "token": self._token, "expires": now + self._term, "lag": 0}
@@ -59,7 +62,7 @@ class Lease:
     def keep(self, lag: Duration) -> None:
         """Renew the lease when a third of its term has passed; raises FencedOut if another has it."""
         now = self._wall()
-        if now - self._renewed < self._term // 3:
+        if 0 <= now - self._renewed < self._term // 3:
             return
         mine = FleetLease.objects.filter(pk=self._cluster, token=self._token)
         if not mine.update(expires=now + self._term, lag=lag):
@@ -76,4 +79,4 @@ class Lease:
 
 def driven_at(cluster: str, wall: Instant) -> FleetLease | None:
     """The lease of the process that drives the fleet, if one does."""
-    return FleetLease.objects.filter(pk=cluster, expires__gt=wall).first()
+    return FleetLease.objects.filter(pk=cluster, expires__gt=wall, expires__lte=wall + LONGEST * TERM).first()

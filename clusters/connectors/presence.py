@@ -19,7 +19,7 @@ def touch_presence(cluster: str) -> None:
     """A browser shows the cluster now. Cheap: most calls write nothing."""
     now = wall_now()
     with _guard:
-        if now - _noted.get(cluster, 0) < NOTED_EVERY:
+        if 0 <= now - _noted.get(cluster, 0) < NOTED_EVERY:
             return
         _noted[cluster] = now
     Presence.objects.update_or_create(cluster=cluster, defaults={"seen": now})

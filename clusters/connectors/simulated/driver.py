@@ -2,7 +2,8 @@
 
 One turn takes in what was appended; then, if something is due, it lets it happen at its exact time and appends it as one batch. Above 60
 times wall speed (`Clock.lockstep`) it then waits until the scheduling pass has dealt with the batch, so that decisions are made at the
-fleet's own time. A fleet that cannot keep up sets the clock back to its own time: the lag stays bounded, and shows.
+fleet's own time. A fleet that cannot keep up sets the clock back to its own time: the lag stays bounded, and shows. Should the wall clock
+be set back, cluster time goes on from where it was.
 """
 
 from __future__ import annotations
@@ -71,6 +72,9 @@ class Driver:
             return LOOK
         wall = self._wall()
         reading = self.clock.reading(wall)
+        if self._was_set_back(wall, reading):
+            self.set_clock(self.clock.speed)
+            return 0
         due = self.fleet.due
         if due is not None and due <= reading:
             self._happen(due)
@@ -78,6 +82,10 @@ class Driver:
         if self.clock.lockstep and reading - self.fleet.told_at > TELL_TIME * self.clock.speed:
             self.set_clock(self.clock.speed)
         return LOOK if due is None else min(LOOK, int((due - reading) / self.clock.speed) + 1)
+
+    def _was_set_back(self, wall: Instant, reading: Instant) -> bool:
+        """Whether the wall clock is where it has been before: the fleet would stand still until that time comes again."""
+        return self.clock.wall - wall > MAX_LAG or self.fleet.told_at - reading > MAX_LAG * self.clock.speed
 
     def play(self, until: Instant) -> None:
         """Let everything up to `until` happen as fast as it can, and set the clock to that time."""

@@ -53,6 +53,21 @@ def test_a_fleet_that_is_behind_sets_the_clock_back_to_its_own_time() -> None:
     assert clock == ClockSet(wall=stage.wall, cluster_time=START + 20 * SECOND, speed=100.0)
 
 
+@pytest.mark.parametrize("speed", [1.0, 30.0, 300.0])
+@pytest.mark.parametrize("back", [10 * SECOND, HOUR, 400 * DAY])
+def test_a_wall_clock_that_is_set_back_does_not_stop_the_fleet(speed: float, back: int) -> None:
+    stage = Stage(1, QUIET, speed=speed)
+    submit(stage)
+    stage.step()
+    told = stage.driver.fleet.told_at
+    stage.wall -= back
+    stage.driver.turn()
+    assert stage.driver.clock.reading(stage.wall) == told
+    stage.wall += int(HOUR / speed)
+    stage.driver.turn()
+    assert len(stage.told("JobFinished")) == 1
+
+
 def test_a_fleet_a_little_behind_catches_up_and_leaves_the_clock_alone() -> None:
     stage = Stage(1, QUIET, speed=100.0)
     submit(stage)

@@ -51,6 +51,20 @@ def test_a_second_holder_waits_until_the_term_is_over(wall: Wall, lease: Callabl
     assert FleetLease.objects.get().holder == "b"
 
 
+def test_a_wall_clock_that_is_set_back_makes_no_lease_last_for_ever(wall: Wall, lease: Callable[[str], Lease]) -> None:
+    first, second = lease("a"), lease("b")
+    first.acquire()
+    wall.now -= 60 * MINUTE
+    assert driven_at(NAME, wall.now) is None
+    first.keep(0)  # alive: it renews by the new time
+    assert not second.acquire()
+    assert driven_at(NAME, wall.now) is not None
+    wall.now -= 60 * MINUTE
+    assert second.acquire()  # the first one is dead
+    with pytest.raises(FencedOut):
+        first.keep(0)
+
+
 def test_a_lease_that_is_kept_stays_and_says_how_far_behind_its_fleet_is(wall: Wall, lease: Callable[[str], Lease]) -> None:
     first, second = lease("a"), lease("b")
     first.acquire()

@@ -56,6 +56,18 @@ def test_it_rests_half_an_hour_after_the_last_browser_has_left_and_goes_on_when_
     assert speeds == [300, 300, 300, 300, 0, 300]
 
 
+def test_it_wakes_though_the_wall_clock_was_set_back_meanwhile(wall: Wall, driver: Driver) -> None:
+    thread = FleetThread(NAME, threading.Event())
+    touch_presence(NAME)
+    wall.now += REST_AFTER + MINUTE
+    thread._mind_rest(driver)
+    assert driver.clock.speed == 0
+    wall.now -= 2 * REST_AFTER
+    touch_presence(NAME)
+    thread._mind_rest(driver)
+    assert driver.clock.speed == 300
+
+
 def test_nothing_happens_while_it_rests_and_no_time_passes(wall: Wall, driver: Driver) -> None:
     thread = FleetThread(NAME, threading.Event())
     wall.now += REST_AFTER + MINUTE
