@@ -124,6 +124,8 @@ def test_the_chart_follows_the_theme_and_offers_its_picture(tab: Page) -> None:
     light = tab.evaluate(ink)
     tab.emulate_media(color_scheme="dark")
     until(tab, f"{ink} !== '{light}'")
+    offered = {str(button.get_attribute("data-title")) for button in tab.locator("[data-chart=usable] .modebar-btn").all()}
+    assert offered == {"Download plot as a PNG", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"}  # and nothing that sends data away
     tab.locator("[data-chart=usable]").hover()
     with tab.expect_download() as download:
         tab.locator("[data-chart=usable] [data-title^=Download]").click()

@@ -7,7 +7,9 @@ import { $, el } from "./dom.js";
 import { resolvedTheme } from "./map.js";
 
 const FONT = 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
-const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+// Named one by one: what Plotly offers by itself includes sending the chart to its maker.
+const BUTTONS = [["toImage"], ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]];
+const CONFIG = { displaylogo: false, responsive: true, modeBarButtons: BUTTONS, plotlyServerURL: "" };
 
 /** The present value of a colour of the style sheet, which may differ by theme. */
 function ink(name) {
