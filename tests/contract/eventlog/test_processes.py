@@ -6,6 +6,7 @@ Short forms run with the suite; FAULTS=full runs the long ones.
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import signal
 import time
@@ -71,7 +72,8 @@ def test_r01_r02_f02_a_writer_killed_at_any_time_loses_nothing_acknowledged_and_
         assert process.line() == {"ready": True}
         time.sleep(draw.uniform(0.01, 0.2))
         acknowledged = [told["batch"] for told in process.kill()]
-        stored = sent(log, cluster, writer)
+        with log.held(cluster):  # a server may still be ending what the killed client had asked of it
+            stored = sent(log, cluster, writer)
         assert len(stored) % size == 0
         batches = len(stored) // size
         assert stored == [fact.source_id for batch in range(batches) for fact in batch_of(writer, batch, size)]
@@ -162,8 +164,7 @@ def test_f11_a_process_stopped_while_it_decides_decides_again_on_what_happened_m
     sleeper = ground.start("doze", cluster, gate, times)
     ground.together(gate, [sleeper])
     for number in range(times):
-        assert sleeper.line() == {"deciding": True}
-        sleeper.popen.send_signal(signal.SIGSTOP)
+        assert os.WIFSTOPPED(os.waitpid(sleeper.popen.pid, os.WUNTRACED)[1])
         head = log.head(cluster)
         submit(log, f"meanwhile{number}", cluster=cluster)
         run_pass(log, cluster=cluster)

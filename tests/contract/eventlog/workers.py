@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -139,7 +140,7 @@ def _one_turn(log: DatabaseLog, cluster: str, name: str, turn: int) -> int:
 
 
 def doze(cluster: str, gate: str, decisions: str) -> None:
-    """Submit jobs, and take long to decide each time: first say so, then wait to be stopped. Say whether it was decided again."""
+    """Submit jobs, and fall asleep each time while deciding, until woken. Say on which positions it was decided."""
     log = DatabaseLog()
     wait_for(gate)
     for number in range(int(decisions)):
@@ -148,8 +149,7 @@ def doze(cluster: str, gate: str, decisions: str) -> None:
         def slowly(state: ClusterState, command: Command, now: Instant, asked: list[int] = asked) -> Decision | Refusal:
             asked.append(state.seq)
             if len(asked) == 1:
-                tell(deciding=True)
-                time.sleep(0.05)
+                os.kill(os.getpid(), signal.SIGSTOP)
             return decide(state, command, now)
 
         request = Request(command=SubmitJob(request=ask(), by="dozer"), source="user:dozer", request_id=str(number))
