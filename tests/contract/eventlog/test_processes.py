@@ -167,9 +167,11 @@ def test_f11_a_process_stopped_while_it_decides_decides_again_on_what_happened_m
         assert os.WIFSTOPPED(os.waitpid(sleeper.popen.pid, os.WUNTRACED)[1])
         head = log.head(cluster)
         submit(log, f"meanwhile{number}", cluster=cluster)
-        run_pass(log, cluster=cluster)
+        run_pass(log, cluster=cluster)  # until the rack is full
+        meanwhile = log.head(cluster)
+        assert meanwhile > head
         sleeper.popen.send_signal(signal.SIGCONT)
-        assert sleeper.line() == {"decided_on": [head, head + 2]}
+        assert sleeper.line() == {"decided_on": [head, meanwhile]}
     sleeper.rest()
     _sound(log, cluster)
 
