@@ -9,26 +9,41 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from clusters.eventlog.facts import MAX_CLUSTER
 from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer
+from frontend.api.fields import Input, Text, WholeNumber, checked
 from frontend.live.frames import Snapshot
 from frontend.live.snapshots import snapshots_of
 from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary
+from frontend.selectors.paging import first_of
+
+MOST_CLUSTERS = 100
 
 
 class Clusters(msgspec.Struct, frozen=True):
-    """All clusters."""
+    """Some clusters, by name."""
 
     items: list[ClusterSummary]
+    next: str | None  # give this as `after`
+
+
+class ClustersQuery(Input):
+    """Which clusters."""
+
+    after = Text(MAX_CLUSTER, default="", help_text="the last cluster of the page before")
+    limit = WholeNumber(1, MOST_CLUSTERS, default=MOST_CLUSTERS)
 
 
 class ClusterListView(ApiView):
-    """All clusters."""
+    """The clusters that the caller may see."""
 
-    @extend_schema(operation_id="clusters_list", responses=Clusters)
+    @extend_schema(operation_id="clusters_list", parameters=[ClustersQuery], responses=Clusters)
     def get(self, request: Request) -> Response:
-        seen = filter(caller_of(request).sees, cluster_names())
-        return answer(Clusters([cluster_summary(name) for name in seen]))
+        query = checked(ClustersQuery, request.query_params)
+        seen = (name for name in cluster_names() if caller_of(request).sees(name) and name > query["after"])
+        names, more = first_of(seen, query["limit"])
+        return answer(Clusters([cluster_summary(name) for name in names], names[-1] if more else None))
 
 
 class ClusterView(ApiView):

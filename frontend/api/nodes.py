@@ -7,23 +7,27 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from clusters.domain.books import Condition, Use
 from clusters.domain.commands import MarkNode, NodeVerb
 from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer
 from frontend.api.commands import WRITING, Either, Rehearsal, give
-from frontend.api.fields import Input, Text, WholeNumber, checked
+from frontend.api.fields import Input, OneOf, Text, WholeNumber, checked
 from frontend.selectors.clusters import reading
-from frontend.selectors.nodes import NodeFacts, RackFacts, node_get, nodes_page, rack_get, rack_nodes, racks_list
+from frontend.selectors.nodes import NodeFacts, NodeFilter, RackFacts, node_get, nodes_from, rack_get, rack_nodes, racks_from
+from frontend.selectors.paging import first_of
 
 MOST_NODES = 1_000
+MOST_RACKS = 1_000
 MOST_NAME = 253  # characters of a node's name in Kubernetes
 MOST_REASON = 200
 
 
 class Racks(msgspec.Struct, frozen=True):
-    """All racks in the order in which they are drawn."""
+    """Some racks in the order in which they are drawn."""
 
     items: list[RackFacts]
+    next: str | None  # give this as `after`
 
 
 class RackDetail(msgspec.Struct, frozen=True):
@@ -40,9 +44,22 @@ class Nodes(msgspec.Struct, frozen=True):
     next: str | None  # give this as `after`
 
 
+class RacksQuery(Input):
+    """Which racks."""
+
+    block = Text(MOST_NAME, default="")
+    after = Text(MOST_NAME, default="", help_text="the last rack of the page before")
+    limit = WholeNumber(1, MOST_RACKS, default=MOST_RACKS)
+
+
 class NodesQuery(Input):
     """Which nodes."""
 
+    block = Text(MOST_NAME, default="")
+    rack = Text(MOST_NAME, default="")
+    domain = Text(MOST_NAME, default="")
+    condition = OneOf(Condition, default="")
+    use = OneOf(Use, default="")
     after = Text(MOST_NAME, default="", help_text="the last node of the page before")
     limit = WholeNumber(1, MOST_NODES, default=200)
 
@@ -54,12 +71,14 @@ class Reason(Input):
 
 
 class RackListView(ApiView):
-    """All racks."""
+    """The racks, some at a time."""
 
-    @extend_schema(operation_id="racks_list", responses=Racks)
+    @extend_schema(operation_id="racks_list", parameters=[RacksQuery], responses=Racks)
     def get(self, request: Request, cluster: str) -> Response:
+        query = checked(RacksQuery, request.query_params)
         with reading(cluster) as state:
-            return answer(Racks(racks_list(state)))
+            items, more = first_of(racks_from(state, query["block"], query["after"]), query["limit"])
+        return answer(Racks(items, items[-1].name if more else None))
 
 
 class RackView(ApiView):
@@ -77,10 +96,10 @@ class NodeListView(ApiView):
     @extend_schema(operation_id="nodes_list", parameters=[NodesQuery], responses=Nodes)
     def get(self, request: Request, cluster: str) -> Response:
         query = checked(NodesQuery, request.query_params)
+        chosen = NodeFilter(**{name: query[name] for name in ("block", "rack", "domain", "condition")})
         with reading(cluster) as state:
-            found = nodes_page(state, after=query["after"], limit=query["limit"] + 1)
-        items = found[: query["limit"]]
-        return answer(Nodes(items, items[-1].name if len(found) > len(items) else None))
+            items, more = first_of(nodes_from(state, chosen, query["use"], query["after"]), query["limit"])
+        return answer(Nodes(items, items[-1].name if more else None))
 
 
 class NodeView(ApiView):

@@ -19,6 +19,7 @@ from frontend.api.errors import FieldError, Invalid, Refused, shown
 from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
 from frontend.api.idempotency import IDEMPOTENT, idempotency_key
 from frontend.selectors.clusters import reading
+from frontend.selectors.paging import first_of
 from frontend.selectors.policy import (
     PolicyForecast,
     PolicyVersion,
@@ -57,9 +58,10 @@ class PolicyChanged(msgspec.Struct, frozen=True):
 
 
 class PolicyHistory(msgspec.Struct, frozen=True):
-    """The versions, the newest first."""
+    """Some versions, the newest first."""
 
     items: list[PolicyVersion]
+    next: int | None  # give this as `before`
 
 
 def _field(setting: Setting) -> Field[Any, Any, Any, Any]:
@@ -94,6 +96,7 @@ class PolicyQuery(Input):
 class HistoryQuery(Input):
     """How far back."""
 
+    before = WholeNumber(1, MOST_VERSION, default=MOST_VERSION, help_text="the last version of the page before")
     limit = WholeNumber(1, MOST_VERSIONS, default=50)
 
 
@@ -148,8 +151,10 @@ class PolicyHistoryView(ApiView):
 
     @extend_schema(operation_id="policy_history", parameters=[HistoryQuery], responses=PolicyHistory)
     def get(self, request: Request, cluster: str) -> Response:
-        limit = checked(HistoryQuery, request.query_params)["limit"]
-        return answer(PolicyHistory(policy_history(cluster)[:limit]))
+        query = checked(HistoryQuery, request.query_params)
+        older = (version for version in policy_history(cluster) if version.version < query["before"])
+        items, more = first_of(older, query["limit"])
+        return answer(PolicyHistory(items, items[-1].version if more else None))
 
 
 def _etag(version: int) -> dict[str, str]:

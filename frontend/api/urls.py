@@ -8,12 +8,14 @@ from frontend import converters  # noqa: F401 - registers the converters
 from frontend.api.capacity import CapacityView, SparesView
 from frontend.api.clusters import ClusterListView, ClusterView, SnapshotView
 from frontend.api.events import EventListView
+from frontend.api.incidents import IncidentListView
 from frontend.api.inventory import InventoryView
 from frontend.api.jobchanges import JobBulkView, JobPriorityView, JobVerbView
 from frontend.api.jobs import JobListView, JobPreviewView, JobView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView
 from frontend.api.policy import PolicyHistoryView, PolicyView
 from frontend.api.root import NothingHereView, SchemaView
+from frontend.api.space import DomainListView, DomainView, SliceListView
 
 of_cluster = [
     path("", ClusterView.as_view(), name="cluster"),
@@ -24,6 +26,10 @@ of_cluster = [
     path("events/", EventListView.as_view(), name="events"),
     path("capacity/", CapacityView.as_view(), name="capacity"),
     path("spares/", SparesView.as_view(), name="spares"),
+    path("incidents/", IncidentListView.as_view(), name="incidents"),
+    path("domains/", DomainListView.as_view(), name="domains"),
+    path("domains/<str:domain>/", DomainView.as_view(), name="domain"),
+    path("slices/", SliceListView.as_view(), name="slices"),
     path("racks/", RackListView.as_view(), name="racks"),
     path("racks/<str:rack>/", RackView.as_view(), name="rack"),
     path("nodes/", NodeListView.as_view(), name="nodes"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import msgspec
 
@@ -59,10 +60,34 @@ class RackFacts(msgspec.Struct, frozen=True):
     use: dict[str, int]  # nodes, only what there is
 
 
-def racks_list(state: ClusterState) -> list[RackFacts]:
-    """All racks in the order in which they are drawn."""
-    uses = uses_of(state, range(len(state.topology.domains)))
-    return [_rack_facts(state, span, uses) for span in layout_of(state).racks]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFilter:
+    """Which nodes; "" means all."""
+
+    block: str = ""
+    rack: str = ""
+    domain: str = ""
+    condition: str = ""
+
+    def takes(self, state: ClusterState, node: Node) -> bool:
+        """Whether the node is one of these; its use is not looked at."""
+        rack = state.racks.get(node.rack)
+        pairs = (
+            (self.block, rack.block if rack else ""),
+            (self.rack, node.rack),
+            (self.domain, node.domain),
+            (self.condition, node.condition.value),
+        )
+        return all(wanted in ("", value) for wanted, value in pairs)
+
+
+def racks_from(state: ClusterState, block: str, after: str) -> Iterator[RackFacts]:
+    """Racks in the order in which they are drawn, of a block or of all, from behind one of them; raises UnknownSubject."""
+    layout = layout_of(state)
+    first = layout.racks.index(_span(state, after)) + 1 if after else 0
+    for span in layout.racks[first:]:
+        if block in ("", layout.blocks[span.block]):
+            yield _rack_facts(state, span, uses_of(state, _domains_in(state, span)))
 
 
 def rack_get(state: ClusterState, name: str) -> RackFacts:
@@ -78,13 +103,19 @@ def rack_nodes(state: ClusterState, name: str) -> list[NodeFacts]:
     return [node_facts(state, state.nodes[node], uses[node]) for node in _names(state, span)]
 
 
-def nodes_page(state: ClusterState, *, after: str, limit: int) -> list[NodeFacts]:
-    """Nodes in the order in which they are drawn, from behind one of them; raises UnknownSubject."""
-    layout = layout_of(state)
-    first = layout.draw[state.topology.index[_node(state, after).name]] + 1 if after else 0
-    names = layout.nodes[first : first + limit]
-    uses = uses_of(state, sorted({state.topology.domain_of[state.topology.index[name]] for name in names}))
-    return [node_facts(state, state.nodes[name], uses[name]) for name in names]
+def nodes_from(state: ClusterState, chosen: NodeFilter, use: str, after: str) -> Iterator[NodeFacts]:
+    """Nodes in the order in which they are drawn, of one use or of all, from behind one of them; raises UnknownSubject."""
+    layout, topology = layout_of(state), state.topology
+    first = layout.draw[topology.index[_node(state, after).name]] + 1 if after else 0
+    uses: dict[str, str] = {}
+    for name in layout.nodes[first:]:
+        node = state.nodes[name]
+        if not chosen.takes(state, node):
+            continue
+        if name not in uses:  # a domain at a time, once it is known that one of its nodes is wanted
+            uses |= uses_of(state, (topology.domain_of[topology.index[name]],))
+        if use in ("", uses[name]):
+            yield node_facts(state, node, uses[name])
 
 
 def node_get(state: ClusterState, name: str) -> NodeFacts:

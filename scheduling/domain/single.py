@@ -6,11 +6,22 @@ degraded nodes, fewest repeat offenders, lowest index. Domains are indexed by th
 
 from __future__ import annotations
 
+from clusters.domain.policy import Policy
+from clusters.domain.slices import cluster_slice
+from clusters.domain.space import Space
 from scheduling.domain.nodes import bits, first_soundest, flaws
 from scheduling.domain.rooms import Rooms
 
 #: All domains, as a mask.
 EVERYWHERE = -1
+
+
+def largest_slice(space: Space, domain: int, policy: Policy) -> int:
+    """Nodes of the largest slice that a job of a slice or more could get in the domain now, alone; 0 for none.
+
+    Such a job may use the spares that the domain owes, but not those that the policy says must stay.
+    """
+    return max(0, min(space.count[domain] - policy.min_spares, cluster_slice(space.topology, policy)))
 
 
 def best_domain(rooms: Rooms, nodes: int, areas: tuple[int, ...]) -> int | None:

@@ -28,6 +28,7 @@ JOBS = "clusters/lab/jobs/"
 #: What stands for the parameters of paths.
 SAMPLES = {
     "<cluster:cluster>": "lab",
+    "<str:domain>": "r1",
     "<str:rack>": "r1",
     "<str:node>": "r1-n01",
     "<job:job>": "j000001",

@@ -9,7 +9,8 @@ import pytest
 import yaml
 from django.core.management import call_command
 
-from scheduling.services import run_pass
+from clusters.domain.commands import NodeVerb
+from scheduling.services import node_mark, run_pass
 from tests.api.calls import Api, job
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,7 @@ def schema() -> dict[str, Any]:
 def test_answers_have_the_fields_that_the_schema_names(user: Api, cluster: str, schema: dict[str, Any]) -> None:
     name = user.post("clusters/lab/jobs/", job()).body["id"]
     run_pass(cluster)
+    node_mark(cluster=cluster, node="r1-n01", verb=NodeVerb.FAIL, by="op")
     samples = {
         "/api/v1/clusters/": "clusters/",
         "/api/v1/clusters/{cluster}/": "clusters/lab/",
@@ -50,6 +52,10 @@ def test_answers_have_the_fields_that_the_schema_names(user: Api, cluster: str, 
         "/api/v1/clusters/{cluster}/events/": "clusters/lab/events/?limit=5",
         "/api/v1/clusters/{cluster}/capacity/": "clusters/lab/capacity/?sizes=8,16,18%2B16",
         "/api/v1/clusters/{cluster}/spares/": "clusters/lab/spares/",
+        "/api/v1/clusters/{cluster}/incidents/": "clusters/lab/incidents/",
+        "/api/v1/clusters/{cluster}/domains/": "clusters/lab/domains/",
+        "/api/v1/clusters/{cluster}/domains/{domain}/": "clusters/lab/domains/r1/",
+        "/api/v1/clusters/{cluster}/slices/": "clusters/lab/slices/",
         "/api/v1/clusters/{cluster}/racks/": "clusters/lab/racks/",
         "/api/v1/clusters/{cluster}/racks/{rack}/": "clusters/lab/racks/r1/",
         "/api/v1/clusters/{cluster}/nodes/": "clusters/lab/nodes/",

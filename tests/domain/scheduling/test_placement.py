@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from clusters.domain.decision import Refusal
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.slices import cluster_slice
 from clusters.domain.space import Space
-from scheduling.domain.placement import Placement, place
+from scheduling.domain.placement import Placement, place, place_shape
+from scheduling.domain.shape import Shape
+from scheduling.domain.single import largest_slice
 from tests.domain.scheduling.worlds import space_of, want, where
 from tests.support.world import ask
 
@@ -135,3 +141,19 @@ def test_slices_in_one_domain_have_contiguous_ranks() -> None:
     ranks: Placement = outcome
     assert [name for part in ranks for name in part.nodes] == [f"d1-n{number}" for number in range(1, 21)]
     assert [len(part.nodes) for part in ranks] == [7, 7, 6]
+
+
+@given(
+    free=st.lists(st.integers(0, 18), min_size=1, max_size=4),
+    owing=st.integers(0, 3),
+    policy=st.builds(Policy, slice_size=st.none() | st.integers(1, 18), target_spares=st.just(3), min_spares=st.integers(0, 3)),
+)
+def test_the_largest_slice_is_the_largest_that_is_placed(free: list[int], owing: int, policy: Policy) -> None:
+    space = space_of({f"r{number}": nodes for number, nodes in enumerate(free, 1)})
+    space.add_want(0, owing)
+    for domain in range(len(free)):
+        here = (1 << domain,)
+        sizes = range(2, cluster_slice(space.topology, policy) + 1)
+        shapes = [Shape(sizes=(size,), gpus=0, small=False, spares=policy.target_spares, floor=policy.min_spares) for size in sizes]
+        fitting = [shape.nodes for shape in shapes if not isinstance(place_shape(space, shape, policy, here), Refusal)]
+        assert max(fitting, default=0) == (largest if (largest := largest_slice(space, domain, policy)) > 1 else 0)
