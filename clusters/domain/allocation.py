@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from clusters.domain.errors import BrokenInvariant
 from clusters.domain.job_events import SliceAssignment
@@ -59,7 +59,7 @@ def _hold_gpus(state: ClusterState, job: Job, assignment: SliceAssignment) -> No
     state.space.take_gpus(state.topology.index[name], mask)
 
 
-def release_nodes(state: ClusterState, job: Job, names: Iterable[str]) -> None:
+def release_nodes(state: ClusterState, job: Job, names: Collection[str]) -> None:
     """The job's work on these nodes has stopped for certain: they are free of it, and slots that still counted on them are lost."""
     space = state.built_space
     masks: dict[int, int] = {}
@@ -78,7 +78,16 @@ def release_nodes(state: ClusterState, job: Job, names: Iterable[str]) -> None:
     if space is not None:
         for domain, mask in masks.items():
             space.give_mask(domain, mask)
+    for name in names:
+        take_place(state, state.nodes[name])
     settle(state, job)
+
+
+def take_place(state: ClusterState, node: Node) -> None:
+    """The node gets the domain and the GPUs that the inventory says, unless work is on it: a slice lies in one domain while it runs."""
+    if not (node.job or node.shares) and (node.domain, node.gpus) != (node.told_domain, node.told_gpus):
+        node.domain, node.gpus = node.told_domain, node.told_gpus
+        state.drop_space()
 
 
 def fence_node(state: ClusterState, node: Node) -> None:

@@ -18,7 +18,7 @@ from clusters.domain.state import ClusterState, Job, Node, Rack, Slice
 
 Plain = dict[str, Any]
 
-_NODE_FIELDS = ("name", "rack", "domain", "gpus", "product", "problem", "failures", "job")
+_NODE_FIELDS = ("name", "rack", "domain", "gpus", "told_domain", "told_gpus", "product", "problem", "failures", "job")
 _JOB_FIELDS = (
     "id",
     "seq",

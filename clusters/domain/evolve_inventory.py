@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clusters.domain import inventory_events as ev
-from clusters.domain.allocation import fence_node
+from clusters.domain.allocation import fence_node, take_place
 from clusters.domain.clock import Clock
 from clusters.domain.events import Event, PolicyActivated
 from clusters.domain.evolve_health import refresh_condition
@@ -42,12 +42,13 @@ def _node_changed(state: ClusterState, _: Event, payload: ev.NodeChanged) -> Non
 
 def _describe(state: ClusterState, node: Node, payload: ev.NodeRegistered | ev.NodeChanged) -> None:
     node.rack = payload.rack
-    node.domain = payload.domain
-    node.gpus = payload.gpus
+    node.told_domain = payload.domain
+    node.told_gpus = payload.gpus
     node.product = payload.product
     node.problem = payload.problem
     node.evidence = payload.evidence
     state.drop_space()
+    take_place(state, node)
 
 
 def _absent(state: ClusterState, event: Event, payload: ev.NodeAbsent) -> None:

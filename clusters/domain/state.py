@@ -36,6 +36,8 @@ class Node:
         "product",
         "rack",
         "shares",
+        "told_domain",
+        "told_gpus",
     )
 
     def __init__(self, name: str) -> None:
@@ -43,6 +45,8 @@ class Node:
         self.rack = ""
         self.domain: str | None = None
         self.gpus = 0
+        self.told_domain: str | None = None  # what the inventory says; it holds from when no work is on the node
+        self.told_gpus = 0
         self.product = ""
         self.problem = ""
         self.evidence: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from django.db.models import QuerySet
 from clusters.domain.events import Event
 from clusters.domain.evolve import evolve
 from clusters.domain.ids import Duration, Instant
+from clusters.domain.job_events import WorkStopped
 from clusters.domain.jobs import TERMINAL, JobRequest, JobState
 from clusters.domain.state import ClusterState, Job
 from clusters.eventlog.books_samples import BooksReader, write_samples
@@ -88,13 +89,13 @@ class CapacityRecords(Projection):
             memory = self._memories[state] = _remember(state)
         for key, sample in memory.books.samples(state, event):
             rows.setdefault("samples", {}).setdefault(key, sample)
-        node = getattr(event.payload, "node", None)
-        before = _standing(state, node)
+        before = {name: _standing(state, name) for name in _nodes_of(event)}
         used = _used(state.jobs.get(event.subject)) if event.kind in _ENDS else None
         evolve(state, event)
-        after = _standing(state, node)
-        if before != after:
-            _note_node(memory, event, before, after, rows.setdefault("domains", {}))
+        for name, stood in before.items():
+            stands = _standing(state, name)
+            if stood != stands:
+                _note_node(memory, event, stood, stands, rows.setdefault("domains", {}))
         if used is not None and used.ended():
             _note_used(used, event, rows.setdefault("shapes", {}))
 
@@ -117,8 +118,16 @@ def _remember(state: ClusterState) -> _Memory:
     return memory
 
 
-def _standing(state: ClusterState, name: object) -> _Standing | None:
-    node = state.nodes.get(name) if isinstance(name, str) else None
+def _nodes_of(event: Event) -> tuple[str, ...]:
+    """The nodes whose standing the event may change. One that work kept in its domain may leave it with the work."""
+    if isinstance(event.payload, WorkStopped):
+        return event.payload.nodes
+    node = getattr(event.payload, "node", None)
+    return (node,) if isinstance(node, str) else ()
+
+
+def _standing(state: ClusterState, name: str) -> _Standing | None:
+    node = state.nodes.get(name)
     return None if node is None or node.domain is None else _Standing(node.domain, not node.placeable, node.failures)
 
 

@@ -12,9 +12,9 @@ from clusters.domain import health_events as health
 from clusters.domain import inventory_events as ev
 from clusters.domain.events import Payload
 from clusters.domain.health import Flag
-from clusters.domain.state import ClusterState
+from clusters.domain.state import ClusterState, Node
 from clusters.domain.topology import natural_key
-from clusters.inventory.model import Inventory, InventoryNode, InventoryRack, Known, KnownNode
+from clusters.inventory.model import Held, Inventory, InventoryNode, InventoryRack, Known, KnownNode, Problem, note
 
 #: The source of all facts that imports append.
 IMPORT_SOURCE = "import"
@@ -32,17 +32,33 @@ def known_from(state: ClusterState) -> Known:
         raised = [(flag, source, mark.reason) for (flag, source), mark in node.marks.items() if mark.on]
         nodes[name] = KnownNode(
             rack=node.rack,
-            domain=node.domain,
-            gpus=node.gpus,
+            domain=node.told_domain,
+            gpus=node.told_gpus,
             product=node.product,
             problem=node.problem,
             evidence=node.evidence,
             absent=any(flag is Flag.ABSENT for flag, _, _ in raised),
             flags={flag: reason for flag, source, reason in raised if source == IMPORT_SOURCE and flag is not Flag.ABSENT},
             others=frozenset(flag for flag, source, _ in raised if source != IMPORT_SOURCE),
+            held=_held(node),
         )
     racks = {name: InventoryRack(name=name, block=rack.block, switch_trays=rack.switch_trays) for name, rack in state.racks.items()}
     return Known(nodes=nodes, racks=racks)
+
+
+def _held(node: Node) -> Held | None:
+    jobs = tuple(filter(None, (node.job, *sorted(node.shares))))
+    return Held(jobs=jobs, domain=node.domain, gpus=node.gpus) if jobs else None
+
+
+def kept_places(known: Known, inventory: Inventory) -> Iterator[Problem]:
+    """Nodes that the inventory has elsewhere than their work keeps them."""
+    for node in inventory.nodes:
+        before = known.nodes.get(node.name)
+        held = before.held if before else None
+        if held is not None and (held.domain, held.gpus) != (node.domain, node.gpus):
+            place = f"domain {held.domain} with {held.gpus} GPUs"
+            yield note(node.position, node.name, f"{', '.join(held.jobs)} runs on it, so it stays in {place} until that work has left")
 
 
 def delta(known: Known, inventory: Inventory) -> list[Payload]:

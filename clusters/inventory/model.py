@@ -68,6 +68,15 @@ class Inventory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The work on a node, and the place that it keeps the node in."""
+
+    jobs: tuple[str, ...]
+    domain: str | None
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KnownNode:
     """What the cluster has of a node now."""
 
@@ -80,6 +89,7 @@ class KnownNode:
     absent: bool = False
     flags: Mapping[Flag, str] = field(default_factory=dict)  # set by imports, with their reasons
     others: frozenset[Flag] = frozenset()  # set by any other source
+    held: Held | None = None  # None: no work is on it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from clusters.domain.state import ClusterState
 from clusters.eventlog.facts import number_facts
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, default_log, opening
-from clusters.inventory.delta import IMPORT_SOURCE, delta, known_from
+from clusters.inventory.delta import IMPORT_SOURCE, delta, kept_places, known_from
 from clusters.inventory.export import native_yaml
 from clusters.inventory.model import BadInventory, Known, Options, Problem
 from clusters.inventory.names import plain
@@ -99,7 +99,7 @@ def inventory_import(  # noqa: PLR0913  (one keyword for each thing that a user 
             nodes=len(inventory.nodes),
             events=len(facts),
             states=states,
-            problems=inventory.problems,
+            problems=(*inventory.problems, *kept_places(basis.known, inventory)),
             facts=tuple(fact.payload for fact in facts),
             after=basis.twin,
         )

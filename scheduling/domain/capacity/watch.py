@@ -13,7 +13,7 @@ from typing import NamedTuple
 from clusters.domain.events import Event
 from clusters.domain.evolve import evolve
 from clusters.domain.ids import Instant
-from clusters.domain.job_events import JobPlaced
+from clusters.domain.job_events import JobPlaced, WorkStopped
 from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState
 from scheduling.domain.capacity.advice import JobShape
@@ -50,6 +50,9 @@ class Watch:
         node = getattr(event.payload, "node", None)
         if isinstance(node, str):
             self._note_node(state, node, event.occurred_at)
+        elif isinstance(event.payload, WorkStopped):  # a node that work kept in its domain may leave it with the work
+            for name in event.payload.nodes:
+                self._note_node(state, name, event.occurred_at)
         elif isinstance(event.payload, JobPlaced):
             self._note_placed(state, event.payload, event.occurred_at)
         elif event.kind in _ENDS:

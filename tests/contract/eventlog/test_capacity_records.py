@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from clusters.domain.books_of import read_books
+from clusters.domain.events import Payload
 from clusters.domain.evolve import evolve
 from clusters.domain.health_events import NodeFailed, RepairFinished
 from clusters.domain.ids import HOUR, MINUTE, Instant
-from clusters.domain.inventory_events import NodeRemoved
+from clusters.domain.inventory_events import NodeChanged, NodeRemoved
 from clusters.domain.job_events import JobFinished, WorkStarted
 from clusters.domain.state import ClusterState
 from clusters.eventlog import books_samples as sampling
@@ -25,6 +26,7 @@ from clusters.eventlog.capacity_records import CapacityRecords, books_samples, d
 from clusters.eventlog.database import DatabaseLog
 from clusters.eventlog.models import BooksSample, DomainRecord
 from clusters.eventlog.projector import Projector
+from scheduling.domain.capacity.watch import watch_log
 from tests.contract.eventlog.test_projections import busy
 from tests.contract.eventlog.toy import CLUSTER, create, fact, stopped
 
@@ -89,6 +91,21 @@ def test_domains_say_how_long_each_level_lasted_and_what_failed() -> None:
     assert sum(spells.values()) + row.first == row.since
 
 
+def test_a_node_that_leaves_its_domain_with_its_work_is_counted_where_it_then_is() -> None:
+    log = busy()
+    (job, node), *_ = [(job.id, name) for job in log.live(CLUSTER).catch_up().jobs.values() for name in job.held_nodes]
+    log.append_facts(CLUSTER, [fact(NodeChanged(node=node, rack="r1", domain="elsewhere", gpus=4), "moved", at=HOUR)])
+    project(log)
+    assert {row.domain: row.nodes for row in domain_records(CLUSTER)} == {"d1": 4}
+    log.append_facts(CLUSTER, [fact(stopped(job, [node], "").payload, "left", at=2 * HOUR)])
+    project(log)
+    assert {row.domain: row.nodes for row in domain_records(CLUSTER)} == {"d1": 3, "elsewhere": 1}
+    watch, state = watch_log(log.read(CLUSTER))
+    assert state.nodes[node].domain == "elsewhere"
+    seen = watch.history.observed(3 * HOUR).domains
+    assert {domain: sorted(level.nodes for level in times.spells) for domain, times in seen.items()} == {"d1": [3, 4], "elsewhere": [1]}
+
+
 def test_shapes_sum_the_node_time_of_what_ended() -> None:
     project(story())
     assert {row.shape: row.node_time for row in shape_records(CLUSTER)} == {"1:1::0": (9 - 5) * 1_000_000 + (11 - 5) * 1_000_000}
@@ -96,7 +113,7 @@ def test_shapes_sum_the_node_time_of_what_ended() -> None:
 
 def test_each_sample_is_the_books_before_what_came_after_it_and_sums() -> None:
     log = story(STEPS)
-    ends = [WorkStarted(job="j000011", generation=1, nodes=("r1-n3",)), JobFinished(job="j000011", generation=1)]
+    ends: list[Payload] = [WorkStarted(job="j000011", generation=1, nodes=("r1-n3",)), JobFinished(job="j000011", generation=1)]
     log.append_facts(CLUSTER, [fact(end, f"end{number}", at=(20 + number) * HOUR) for number, end in enumerate(ends)])
     log.append_facts(CLUSTER, [fact(stopped("j000011", ["r1-n3"], "x").payload, "stopped", at=30 * HOUR)])
     log.append_facts(CLUSTER, [fact(NodeFailed(node="r1-n1", reason="dead"), "last", at=40 * HOUR)])

@@ -9,14 +9,20 @@ import pytest
 from clusters.domain.errors import ClusterExists, InvalidRequest, SourceConflict, UnknownCluster
 from clusters.domain.events import NewEvent, Payload
 from clusters.domain.health_events import NodeQuarantined
+from clusters.domain.invariants import check
 from clusters.domain.inventory_events import ClockSet, ClusterCreated, NodeRegistered, RackRegistered
+from clusters.domain.job_events import JobFinished, WorkStopped
 from clusters.eventlog.store import append_facts, create_cluster, default_log
+from clusters.eventlog.verify import verify
 from clusters.inventory import service
 from clusters.inventory.delta import IMPORT_SOURCE, delta
 from clusters.inventory.model import BadInventory, Inventory, Known
 from clusters.inventory.service import ImportReport, inventory_export, inventory_import
+from scheduling.domain.decide import decide
+from scheduling.services import job_submit, run_pass
 from tests.domain.inventory.files import node_list, tray
 from tests.support.shared import shared_path
+from tests.support.world import ask
 
 pytestmark = pytest.mark.django_db
 
@@ -173,3 +179,26 @@ def test_an_export_reads_back_as_the_same_cluster() -> None:
     assert inventory_export("c2") == text
     with pytest.raises(UnknownCluster):
         inventory_export("c3")
+
+
+def test_work_keeps_its_nodes_in_their_domain_and_the_import_says_so() -> None:
+    take(RACK)
+    job = job_submit(cluster="c1", request=ask(3, spares=0), by="ada")
+    run_pass("c1")
+    elsewhere = RACK.replace(b"nodes: 'n[1-4]'", b"nodes: 'n[1-4]', domain: r9")
+    report = take(elsewhere)
+    assert report.events == 4
+    assert sorted((note.name, note.message) for note in report.problems) == [
+        (f"n{node}", f"{job} runs on it, so it stays in domain r1 with 4 GPUs until that work has left") for node in (1, 2, 3)
+    ]
+    assert take(elsewhere).events == 0
+    assert b"domain: r9" in inventory_export("c1").encode()
+    with default_log().live("c1").reading() as state:
+        assert {name: node.domain for name, node in state.nodes.items()} == {"n1": "r1", "n2": "r1", "n3": "r1", "n4": "r9"}
+        assert check(state) == []
+    stop = WorkStopped(job=str(job), generation=1, nodes=("n1", "n2", "n3"))
+    append_facts("c1", [NewEvent(JobFinished(job=str(job), generation=1), 2, "engine", "end"), NewEvent(stop, 2, "engine", "stop")])
+    with default_log().live("c1").reading() as state:
+        assert {node.domain for node in state.nodes.values()} == {"r9"}
+    assert take(elsewhere).problems == ()
+    assert verify(default_log(), "c1", decide).differences == []
