@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from whitenoise.compress import Compressor
+
 from config import env
 from config.logs import logging_config
 
@@ -125,6 +127,8 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = EMBEDDED
 WHITENOISE_MAX_AGE = 0 if EMBEDDED else 60  # seconds, for names without a hash
 WHITENOISE_ALLOW_ALL_ORIGINS = False
+#: Source maps are megabytes that no page loads.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 
 # ---- API
 REST_FRAMEWORK = {

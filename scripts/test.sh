@@ -32,6 +32,11 @@ if [ $services = yes ]; then
   (set -a && . scripts/services.env && set +a && "${pytest[@]}" -n 2 tests --ignore=tests/domain)
 fi
 
+if [ $services = yes ]; then
+  step "production parts"
+  (set -a && . scripts/services.env && set +a && "${pytest[@]}" tests/production)
+fi
+
 if [ $browser = yes ]; then
   step "browser"
   # Its own process: the browser driver keeps an event loop that async tests cannot share.
