@@ -25,7 +25,7 @@ def test_the_figures_of_the_model(user: Api, cluster: str) -> None:
     assert body["usable"] == {"8": 2042.7, "9": 1952.8, "16": 2037.3, "18": 1601.6}
     assert (body["nodes"], body["measured"], body["now"], body["advice"]) == (2304, None, None, None)
     assert body["interruptions"] == {"node_days": 490.0, "rack_days": 27.2, "fleet_hours": 5.1, "fleet_per_day": 4.7}
-    assert "27%" in body["caveats"][0]
+    assert "27 %" in body["caveats"][0]
     assert "independent failures" in body["caveats"][0]
     assert user.get(f"{PATH}?{ANCHOR}&sizes=18%2B16,17").body["usable"] == {"18+16": 2215.3, "17": 2068.3}
     assert user.get(f"{PATH}?{ANCHOR}&rho=0.05&sizes=16,18").body["usable"] == {"16": 1984.8, "18": 1776.3}

@@ -82,14 +82,15 @@ def caveat(fleet: Fleet, outages: Outages) -> str:
     """What must stand beside the 27 %."""
     headline = advantage(_HEADLINE_FLEET, (16,), (18,), _HEADLINE_OUTAGES) or 1.0
     text = (
-        f"16-node slices use {headline - 1:.0%} more nodes than 18-node ones at 2 % unavailability with independent failures, "
+        f"16-node slices use {100 * (headline - 1):.0f} % more nodes than 18-node ones at 2 % unavailability with independent failures, "
         "and only for jobs that need a rack"
     )
     here = advantage(fleet, (16,), (18,), outages)
     if here is None:
         return text
-    rest = f" and {outages.whole_rack_share:.0%} of it whole-rack outages" if outages.whole_rack_share else ""
-    return f"{text}; here, at {outages.unavailability:.2%} with correlation {outages.rho:.3f}{rest}, the difference is {here - 1:+.0%}"
+    rest = f" and {100 * outages.whole_rack_share:.0f} % of it whole-rack outages" if outages.whole_rack_share else ""
+    at = f"{100 * outages.unavailability:.2f} % with correlation {outages.rho:.3f}{rest}"
+    return f"{text}; here, at {at}, the difference is {100 * (here - 1):+.0f} %"
 
 
 def _choices(fleet: Fleet, outages: Outages, mix: Mix, sizes: Sequence[int]) -> tuple[Choice, ...]:

@@ -92,11 +92,11 @@ def test_what_is_advised_is_made_by_some_job_and_costs_at_most_one_percent(mix: 
 
 def test_the_caveat_names_what_the_27_percent_need_and_what_holds_here() -> None:
     assert caveat(FLEET, TWO_PERCENT) == (
-        "16-node slices use 27% more nodes than 18-node ones at 2 % unavailability with independent failures, and only for jobs that need "
-        "a rack; here, at 2.00% with correlation 0.000, the difference is +27%"
+        "16-node slices use 27 % more nodes than 18-node ones at 2 % unavailability with independent failures, and only for jobs that need "
+        "a rack; here, at 2.00 % with correlation 0.000, the difference is +27 %"
     )
     assert caveat(FLEET, Outages(unavailability=0.02, whole_rack_share=0.75)).endswith(
-        "here, at 2.00% with correlation 0.000 and 75% of it whole-rack outages, the difference is -3%"
+        "here, at 2.00 % with correlation 0.000 and 75 % of it whole-rack outages, the difference is -3 %"
     )
     assert caveat(Fleet.uniform(10, 9), TWO_PERCENT).endswith("and only for jobs that need a rack")
 

@@ -53,7 +53,7 @@ def test_the_table_is_readable_and_has_the_caveat() -> None:
     assert ["16", "2,037.3", "88.4%", "13.0", "2,000", "125"] in lines
     assert "from 0.65% unavailability on 16 beats 18" in text
     assert "interruptions: one in 490 days a node, 27.2 days a rack, 5.1 h the fleet (4.7 a day)" in text
-    assert "note: 16-node slices use 27% more nodes than 18-node ones at 2 % unavailability with independent failures" in text
+    assert "note: 16-node slices use 27 % more nodes than 18-node ones at 2 % unavailability with independent failures" in text
 
 
 def test_advice_is_for_the_jobs_named() -> None:

@@ -113,7 +113,7 @@ def test_interruptions_stand_beside_what_was_seen_or_why_nothing_was(user: Clien
 
 def test_the_caveat_of_the_headline_is_there(user: Client, cluster: str) -> None:
     text = text_of(get(user))
-    assert "27% more nodes than 18-node ones at 2 % unavailability with independent failures" in text
+    assert "27 % more nodes than 18-node ones at 2 % unavailability with independent failures" in text
 
 
 def test_advice_is_for_the_jobs_that_ran(user: Client, cluster: str) -> None:
