@@ -16,6 +16,7 @@ from channels.security.websocket import AllowedHostsOriginValidator
 
 from config.checks import refuse_wrong_environment
 from frontend.body_limit import BodyLimit
+from frontend.live.follow import Following
 from frontend.live.routing import websocket_urlpatterns
 
 refuse_wrong_environment()
@@ -23,7 +24,7 @@ live: list[Any] = [*websocket_urlpatterns]  # the stubs' own element type exists
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimit(http),
+        "http": BodyLimit(Following(http)),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(live))),
     }
 )

@@ -25,6 +25,7 @@ from clusters.eventlog.store import default_log
 from frontend.live.feed import Feed, Step
 from frontend.live.figures import figures
 from frontend.live.frames import Hello, Resync, text_of
+from frontend.live.heads import Head
 from frontend.live.subscriber import Subscriber
 
 logger = logging.getLogger(__name__)
@@ -144,6 +145,7 @@ class Hub:
         self._log = log
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hub")
         self._channels: dict[str, Channel] = {}
+        self._heads: dict[str, Head] = {}
         self._unsubscribe = log.subscribe(self._told)
 
     async def channel(self, cluster: str) -> Channel:
@@ -152,6 +154,12 @@ class Hub:
             feed = await self.in_thread(lambda: Feed(self._log, cluster))
             self._channels.setdefault(cluster, Channel(self, feed))
         return self._channels[cluster]
+
+    def head(self, cluster: str) -> Head:
+        """The head of a cluster's log, to wait for."""
+        if cluster not in self._heads:
+            self._heads[cluster] = Head(cluster, lambda: self.in_thread(lambda: self._log.head(cluster)), POLL)
+        return self._heads[cluster]
 
     async def in_thread(self, work: Callable[[], _T]) -> _T:
         """Run what may block; one at a time, so that one database connection is enough."""
@@ -164,10 +172,10 @@ class Hub:
 
     def _told(self, cluster: str) -> None:
         """Something was appended in this process, by any thread."""
-        channel = self._channels.get(cluster)
-        if channel is not None:
-            with suppress(RuntimeError):  # the loop has just been closed
-                self.loop.call_soon_threadsafe(channel.wake.set)
+        for waking in (self._channels.get(cluster), self._heads.get(cluster)):
+            if waking is not None:
+                with suppress(RuntimeError):  # the loop has just been closed
+                    self.loop.call_soon_threadsafe(waking.wake.set)
 
     async def close(self) -> None:
         """Stop reading and give the database connection back."""
