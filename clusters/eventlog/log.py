@@ -92,6 +92,10 @@ class StoredLog:
     def about(self, cluster: str, subject: str, after: int = 0) -> Iterator[Event]:
         return self._store.about(cluster, subject, after)
 
+    def said(self, cluster: str, source: str, source_id: str) -> Event | None:
+        """What a source has said under an id, if anything."""
+        return self._store.find(cluster, source, (source_id,)).get(source_id)
+
     def audit(self, cluster: str, after: int = 0) -> Iterator[Audited]:
         return self._store.audit(cluster, after)
 

@@ -1,7 +1,8 @@
 """Imports into the log, and exports from it.
 
 An import is one append: all of its facts or none. They were worked out on the state at some position; should anything of inventory or
-health have come in since, nothing is stored and they are worked out anew.
+health have come in since, nothing is stored and they are worked out anew. An import with a request id that has led to facts is not worked
+out again: it is told from those.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from clusters.domain import health_events, inventory_events
 from clusters.domain.books import CONDITIONS
@@ -76,22 +78,27 @@ def inventory_import(  # noqa: PLR0913  (one keyword for each thing that a user 
     topology: bytes | None = None,
     create: bool = False,
     dry_run: bool = False,
+    request_id: str | None = None,
 ) -> ImportReport:
     """Bring the cluster to what the file says; raises BadInventory, UnknownCluster, InvalidRequest, SourceConflict."""
     source = read_source(content, Options(rack_label=rack_label, domain_label=domain_label, topology=topology))
-    digest = hashlib.blake2b(content + (topology or b""), digest_size=8).hexdigest()
+    labels = "".join(f"\0{label}" for label in (rack_label, domain_label) if label)
+    digest = hashlib.blake2b(content + (topology or b"") + labels.encode(), digest_size=8).hexdigest()
+    keyed = None if dry_run or request_id is None else _name_of(by, request_id)
     correlation = plain(f"import {digest} of {filename} by {by}", MAX_SOURCE_ID)
     for _ in range(ATTEMPTS):
         basis = _basis(cluster, create=create, dry_run=dry_run)
         inventory = source.inventory(basis.known)
         if inventory.refused:
             raise BadInventory(inventory.problems)
-        facts = [
-            NewEvent(payload, basis.now, IMPORT_SOURCE, f"{digest}@{basis.at_seq}/{number}", correlation=correlation)
+        repeated = _repeated(cluster, keyed, correlation) if keyed and basis.at_seq else []
+        name = keyed or f"{digest}@{basis.at_seq}"
+        facts = repeated or [
+            NewEvent(payload, basis.now, IMPORT_SOURCE, f"{name}/{number}", correlation=correlation)
             for number, payload in enumerate(delta(basis.known, inventory))
         ]
         try:
-            states = _states_after(basis.twin, facts) if basis.twin else _store(cluster, basis, facts, by)
+            states = _states_after(basis.twin, facts) if basis.twin else _store(cluster, basis, [] if repeated else facts, by)
         except (_Overtaken, ClusterExists):
             continue
         return ImportReport(
@@ -111,6 +118,22 @@ def inventory_export(cluster: str) -> str:
     with default_log().live(cluster).reading() as state:
         known = known_from(state)
     return native_yaml(known)
+
+
+def _name_of(by: str, request_id: str) -> str:
+    """What the facts of a person's request are known by; short, whatever the two are."""
+    return "request-" + hashlib.blake2b(f"{by}\0{request_id}".encode(), digest_size=16).hexdigest()
+
+
+def _repeated(cluster: str, name: str, correlation: str) -> list[NewEvent]:
+    """The facts that the same request led to before; none where it is new. Raises SourceConflict where it meant another file."""
+    first = default_log().said(cluster, IMPORT_SOURCE, f"{name}/0")
+    if first is None:
+        return []
+    if first.correlation != correlation:
+        raise SourceConflict("this request id was used before for another import; draw a new one")
+    stored = takewhile(lambda event: event.correlation == correlation, default_log().read(cluster, first.seq - 1))
+    return [NewEvent(event.payload, event.occurred_at, event.source, event.source_id, correlation=correlation) for event in stored]
 
 
 def _basis(cluster: str, *, create: bool, dry_run: bool) -> _Basis:

@@ -19,6 +19,7 @@ from clusters.inventory.service import inventory_export, inventory_import
 from frontend.api.base import ApiView, answer
 from frontend.api.errors import FieldError, Invalid, TooLarge
 from frontend.api.fields import Input, Switch, Text, checked
+from frontend.api.idempotency import IDEMPOTENT, idempotency_key
 
 MOST_BYTES = 16 * 1024 * 1024
 #: Of the other parts of a form, in bytes.
@@ -92,7 +93,7 @@ class InventoryView(ApiView):
             "application/yaml": OpenApiTypes.BINARY,
             "application/json": OpenApiTypes.BINARY,
         },
-        parameters=[ImportQuery],
+        parameters=[ImportQuery, IDEMPOTENT],
         responses={200: InventoryReport},
     )
     def post(self, request: Request, cluster: str) -> Response:
@@ -108,6 +109,7 @@ class InventoryView(ApiView):
             by=request.user.get_username(),
             create=query["create_cluster"],
             dry_run=query["dry_run"],
+            request_id=idempotency_key(request),
         )
         return answer(msgspec.convert(report, InventoryReport, from_attributes=True))
 

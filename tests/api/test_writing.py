@@ -93,6 +93,39 @@ def test_slurm_nodes_come_in_with_their_topology_file(admin: Api) -> None:
     assert (bad.status_code, bad.json()["code"]) == (422, "bad-inventory")
 
 
+def test_an_import_sent_again_under_its_key_tells_what_it_did(admin: Api, cluster: str) -> None:
+    def send(content: bytes, query: str = "", key: str = "k") -> Any:
+        path = f"{BASE}{LAB}inventory/{query}"
+        return admin.client.post(path, content, content_type="application/yaml", headers={"Idempotency-Key": key})
+
+    assert send(NEW_RACK, "?dry_run=true").json()["events"] == 76
+    first = send(NEW_RACK)
+    assert admin.post(f"{LAB}nodes/r9-n1/drain/").status == 200
+    head = admin.get(LAB).body["seq"]
+    again = send(NEW_RACK)
+    assert (first.json()["events"], again.status_code, again.json()["events"]) == (76, 200, 76)
+    assert again.json()["states"]["draining"] == 1
+    other = send(NEW_RACK.replace(b"1-3", b"1-4"))
+    assert (other.status_code, other.json()["code"]) == (409, "source-conflict")
+    assert send(NEW_RACK, "?rack_label=x/y").status_code == 409
+    assert admin.get(LAB).body["seq"] == head
+    assert send(NEW_RACK, key="another").json()["events"] == 0
+
+
+def test_a_cluster_is_made_once_under_a_key(admin: Api) -> None:
+    sent: list[Any] = [
+        admin.client.post(
+            f"{BASE}clusters/new/inventory/?create_cluster=true",
+            NEW_RACK,
+            content_type="application/yaml",
+            headers={"Idempotency-Key": "k"},
+        )
+        for _ in range(2)
+    ]
+    assert sent[0].json() == sent[1].json()
+    assert sent[0].json()["events"] == 4
+
+
 def test_an_export_comes_back_in_without_a_change(admin: Api, cluster: str) -> None:
     out = admin.get(f"{LAB}inventory/")
     assert out.headers["Content-Type"].startswith("application/yaml")
