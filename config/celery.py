@@ -54,6 +54,7 @@ def make_app(environment: Environment) -> Celery:
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,  # a worker that gave up on Redis would have to be started by hand
         beat_scheduler="celery.beat:Scheduler",  # keeps nothing on disk: a period of ten seconds needs no memory
         beat_schedule={
             "sweep": {

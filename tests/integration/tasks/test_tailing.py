@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from kombu.exceptions import OperationalError
 
 from clusters.domain.events import NewEvent, Payload
 from clusters.domain.inventory_events import NodeRegistered, RackRegistered
@@ -111,6 +112,25 @@ def test_a_pass_with_much_to_do_makes_room_for_others_and_goes_on_later(
     passes.run_pass(cluster)
     assert sent == [f"pass {NAME}"]
     assert next(steps) == (5, True)
+
+
+def test_the_tail_outlives_a_broker_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = threading.Event()
+    tail = Tail(stop)
+    looks: list[str] = []
+
+    def look() -> None:
+        looks.append("look")
+        if len(looks) == 1:
+            raise OperationalError("no broker")
+        stop.set()
+
+    monkeypatch.setattr(tail, "look", look)
+    monkeypatch.setattr(tailing, "PAUSE_SECONDS", 0.0)
+    thread = threading.Thread(target=tail.run)  # it closes the connections of its thread at its end
+    thread.start()
+    thread.join(30)
+    assert looks == ["look", "look"]
 
 
 def test_the_sweep_wakes_every_cluster(cluster: str, sent: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from kombu.exceptions import OperationalError
 
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.domain.commands import CancelJob, SubmitJob
@@ -52,6 +53,22 @@ def test_one_wake_up_is_on_its_way_until_it_has_begun(sent: list[str]) -> None:
     waker.begun("a")
     waker.wake("a")
     assert sent == ["a", "b", "a"]
+
+
+def test_a_wake_up_that_could_not_be_sent_is_not_on_its_way(sent: list[str]) -> None:
+    broken = True
+
+    def send(cluster: str) -> None:
+        if broken:
+            raise OperationalError("no broker")
+        sent.append(cluster)
+
+    waker = Waker(send)
+    with pytest.raises(OperationalError):
+        waker.wake("a")
+    broken = False
+    waker.wake("a")
+    assert sent == ["a"]
 
 
 def test_a_wake_up_that_got_lost_is_not_waited_for_forever(sent: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from config.database import keep_connections
 from tasks.runners import start_background
 
 
@@ -17,6 +18,7 @@ class Command(BaseCommand):
     help = "Follow the logs, wake the workers, and drive the simulated fleets (where `serve` does not)."
 
     def handle(self, *_args: Any, **_options: Any) -> None:
+        keep_connections()
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
