@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from django.db import DatabaseError, close_old_connections, connections
 from kombu.exceptions import OperationalError
 
-from clusters.domain.errors import UnknownCluster, UnknownEvent
+from clusters.domain.errors import ClusterError, UnknownCluster, UnknownEvent
 from clusters.domain.events import Event
 from clusters.eventlog.correlation import is_sound
 from clusters.eventlog.store import default_log, subscribe
@@ -73,6 +73,9 @@ class Tail:
                 self._seen.pop(cluster, None)
             except UnknownEvent:  # of a later version: this process can do nothing for the cluster
                 self._open.pop(cluster, None)
+            except ClusterError:  # told once for each position; the other clusters' passes are woken all the same
+                self._open.pop(cluster, None)
+                logger.exception("the log of cluster %r cannot be followed", cluster)
         now = time.monotonic()
         for cluster in sorted(self._untidy):
             if now - self._kept.get(cluster, 0.0) >= KEEP_SECONDS:

@@ -17,6 +17,7 @@ from clusters.eventlog.store import append_facts, create_cluster, default_log
 from scheduling import services
 from tasks import housekeeping, passes, tailing
 from tasks.tailing import Tail
+from tests.contract.eventlog.tampering import tamper
 from tests.support.world import ask
 
 pytestmark = pytest.mark.django_db
@@ -74,6 +75,22 @@ def test_what_comes_while_a_pass_of_another_process_runs_gets_a_pass_of_its_own(
     services.job_submit(cluster=cluster, request=ask(2), by="ada")
     tail.look()
     assert sent.count(f"pass {NAME}") == 2
+
+
+def test_a_log_that_cannot_be_read_keeps_nobody_elses_pass_from_being_woken(
+    cluster: str, sent: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    create_cluster("damaged")
+    append_facts("damaged", [NewEvent(RackRegistered(rack="r1", block="b1"), 0, "fleet", "1")])
+    tamper("UPDATE clusters_logevent SET payload = '{}' WHERE kind = 'RackRegistered' AND cluster_id <> %s", default_log().locate(NAME)[0])
+    tail = Tail(threading.Event())
+    services.job_submit(cluster=cluster, request=ask(2), by="ada")
+    for _ in range(3):
+        tail.look()
+    assert f"pass {NAME}" in sent
+    assert [record.message for record in caplog.records if record.name == tailing.__name__] == [
+        "the log of cluster 'damaged' cannot be followed"
+    ]
 
 
 def test_what_waited_before_this_process_began_is_seen_to(cluster: str, sent: list[str]) -> None:
