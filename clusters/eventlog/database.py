@@ -22,6 +22,7 @@ from clusters.domain.ids import Instant
 from clusters.eventlog import sql
 from clusters.eventlog.claims import Change, Claimed, Gpu
 from clusters.eventlog.codec import audit_rows, decode_record, decode_rows, digest_of, encode_payload, encode_record
+from clusters.eventlog.facts import is_cluster_name
 from clusters.eventlog.inserts import append_rows
 from clusters.eventlog.log import StoredLog, wall_now
 from clusters.eventlog.storage import Audited, Position, Repeated, StoredSnapshot
@@ -102,8 +103,9 @@ class DatabaseStore:
 
     def locate(self, cluster: str) -> tuple[int, Position]:
         """The cluster's key in the tables, and where its log stands."""
-        for cluster_id, epoch, head in self._fetch(sql.POSITION, (cluster,)):
-            return cluster_id, Position(epoch, head)
+        if is_cluster_name(cluster):  # a database may choke on anything else
+            for cluster_id, epoch, head in self._fetch(sql.POSITION, (cluster,)):
+                return cluster_id, Position(epoch, head)
         raise _unknown(cluster)
 
     # ---- reading
@@ -163,6 +165,8 @@ class DatabaseStore:
 
     @contextmanager
     def writing(self, cluster: str) -> Iterator[_DatabaseWriter]:
+        if not is_cluster_name(cluster):
+            raise _unknown(cluster)
         with self._transaction() as cursor:
             yield self._lock(cursor, cluster)
 

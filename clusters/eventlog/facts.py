@@ -23,6 +23,7 @@ from clusters.eventlog.request import Request
 
 MAX_CLUSTER = 63  # characters of a cluster's name: also a host name's label
 MAX_REQUEST_ID = 120  # characters: leaves room for the numbers of a decision's events
+BY_POSITION = "@"  # begins the ids of decisions that nobody gave one; what others give must not be taken for them
 MAX_SUBJECT = 512  # characters: the longest name that Kubernetes gives a node has 253
 MAX_INTEGER = 2**63 - 1  # what the stores hold
 
@@ -35,9 +36,14 @@ _NO_FACTS = frozenset({*PLACEMENTS, PolicyActivated, ClusterCreated})
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_CLUSTER - 1}}}")
 
 
+def is_cluster_name(text: str) -> bool:
+    """Whether a cluster may be called so."""
+    return _NAME.fullmatch(text) is not None
+
+
 def check_new_log(cluster: str, facts: Sequence[NewEvent]) -> None:
     """Refuse a name that no URL could hold, and a log that does not begin with its creation."""
-    if not _NAME.fullmatch(cluster):
+    if not is_cluster_name(cluster):
         raise InvalidRequest("cluster", cluster, f"give 1 to {MAX_CLUSTER} letters, digits, dots, dashes or underscores")
     first = facts[0].payload if facts else None
     if not isinstance(first, ClusterCreated) or first.name != cluster:
@@ -61,6 +67,8 @@ def check_request(request: Request) -> None:
     _check_text("source", request.source, MAX_SOURCE)
     if request.request_id is not None:
         _check_text("request_id", request.request_id, MAX_REQUEST_ID)
+        if request.request_id.startswith(BY_POSITION):
+            raise InvalidRequest("request_id", request.request_id, f"let it begin with anything but {BY_POSITION}")
     _check_text("correlation", request.correlation, MAX_SOURCE_ID, least=0)
 
 
@@ -111,7 +119,7 @@ def number_facts(facts: Iterable[NewEvent], first: int, wall: Instant) -> list[E
 
 def number_decision(request: Request, payloads: Iterable[Payload], first: int, now: Instant) -> list[NewEvent]:
     """The events of a decision: the first has the request's own id, the others follow from it."""
-    name = request.request_id or str(first)
+    name = request.request_id or f"{BY_POSITION}{first}"
     return [
         NewEvent(payload, now, request.source, f"{name}/{number}" if number else name, None, request.causation, request.correlation)
         for number, payload in enumerate(payloads)

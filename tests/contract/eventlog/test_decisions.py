@@ -57,7 +57,7 @@ def test_records_of_every_command_come_back_as_they_were(toy: StoredLog) -> None
 
 def test_the_events_of_a_decision_have_ids_that_follow_from_the_request(toy: StoredLog) -> None:
     payloads = (JobSubmitted(request=ask(), submitted_by=""),) * 3
-    for request_id, ids in (("a", ["a", "a/1", "a/2"]), (None, ["12", "12/1", "12/2"])):
+    for request_id, ids in (("a", ["a", "a/1", "a/2"]), (None, ["@12", "@12/1", "@12/2"])):
         done = toy.commit(CLUSTER, submission(request_id), always(*payloads))
         assert isinstance(done, Committed)
         assert [event.source_id for event in done.events] == ids
@@ -122,6 +122,13 @@ def test_r04_a_request_id_used_for_another_command_is_refused(toy: StoredLog) ->
     assert toy.head(CLUSTER) == 10
 
 
+def test_an_id_that_is_a_number_gets_in_nobodys_way(toy: StoredLog) -> None:
+    for request_id in ("10", None, "12", None, "11"):
+        done = toy.commit(CLUSTER, submission(request_id, name=f"job {request_id}"), decide)
+        assert isinstance(done, Committed)
+        assert not done.duplicate
+
+
 def test_an_id_that_a_later_event_of_the_decision_needs_may_be_taken(toy: StoredLog) -> None:
     toy.append_facts(CLUSTER, [suspicion(1, source="user:ada")._replace(source_id="a/1")])
     before = dump_state(toy.live(CLUSTER).catch_up())
@@ -141,6 +148,7 @@ def test_a_source_that_numbers_its_facts_commits_nothing(toy: StoredLog) -> None
     [
         (submission("x" * 121), "request_id"),
         (submission(""), "request_id"),
+        (submission("@12"), "request_id"),
         (Request(command=RunPass(), source="", request_id=None), "source"),
         (Request(command=RunPass(), source="s", request_id=None, correlation="\n"), "correlation"),
     ],

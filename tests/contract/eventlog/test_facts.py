@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 import pytest
@@ -52,16 +53,17 @@ def test_a_log_begins_with_its_creation(log: StoredLog) -> None:
     assert log.clusters() == ()
 
 
-def test_an_unknown_cluster_is_named(log: StoredLog) -> None:
+@pytest.mark.parametrize("name", ["none", "", "a b", "a\0b", "\udcff", "x" * 5_000])
+def test_an_unknown_cluster_is_named_also_where_no_database_could_look_for_it(log: StoredLog, name: str) -> None:
     for call in (
-        lambda: log.head("none"),
-        lambda: log.read("none"),
-        lambda: log.append_facts("none", [suspicion(1)]),
-        lambda: log.live("none"),
-        lambda: log.decisions("none"),
-        lambda: log.about("none", "r1"),
+        lambda: log.head(name),
+        lambda: log.read(name),
+        lambda: log.append_facts(name, [suspicion(1)]),
+        lambda: log.live(name),
+        lambda: log.decisions(name),
+        lambda: log.about(name, "r1"),
     ):
-        with pytest.raises(UnknownCluster, match="'none'"):
+        with pytest.raises(UnknownCluster, match=re.escape(repr(name))):
             call()
 
 
