@@ -34,8 +34,7 @@ def read_documents(content: bytes, max_bytes: int = MAX_FILE) -> list[object]:
 def read_text(content: bytes, max_bytes: int = MAX_FILE) -> str:
     """The text of a file, which is not empty; raises BadInventory."""
     if len(content) > max_bytes:
-        size, most = len(content) / MEBIBYTE, max_bytes / MEBIBYTE
-        _refuse("", f"the file has {size:.1f} MiB; give at most {most:g} MiB (kubectl get nodes -o json, without other kinds)")
+        _refuse("", f"the file has more than {max_bytes / MEBIBYTE:g} MiB; give less (kubectl get nodes -o json, without other kinds)")
     text = _decode(content)
     if not text.strip():
         _refuse("", f"the file is empty; {WANTED}")

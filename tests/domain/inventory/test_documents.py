@@ -112,7 +112,7 @@ def test_an_alias_bomb_is_refused_before_anything_walks_it() -> None:
 
 
 def test_a_file_above_the_limit_is_refused_unread() -> None:
-    with pytest.raises(BadInventory, match=r"the file has 2\.0 MiB; give at most 1 MiB"):
+    with pytest.raises(BadInventory, match="the file has more than 1 MiB; give less"):
         read_documents(b"#" * (2 << 20), max_bytes=1 << 20)
 
 
