@@ -11,13 +11,13 @@ from rest_framework.fields import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters.domain.decision import Refusal
+from clusters.domain.commands import ChangePolicy
 from clusters.domain.policy import SETTINGS, Policy, Setting
 from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer
-from frontend.api.errors import FieldError, Invalid, Refused, shown
+from frontend.api.commands import WRITING, PlannedEvent, Rehearsal, give
+from frontend.api.errors import FieldError, Invalid, shown
 from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
-from frontend.api.idempotency import IDEMPOTENT, idempotency_key
 from frontend.selectors.clusters import reading
 from frontend.selectors.paging import first_of
 from frontend.selectors.policy import (
@@ -31,7 +31,6 @@ from frontend.selectors.policy import (
     with_values,
 )
 from scheduling.domain.policy_commands import MOST_REASON
-from scheduling.services import policy_change
 
 MOST_VERSION = 2**31
 MOST_VERSIONS = 200
@@ -55,6 +54,7 @@ class PolicyChanged(msgspec.Struct, frozen=True):
     policy: Policy  # as asked for
     dry_run: bool
     forecast: PolicyForecast
+    events: list[PlannedEvent]  # that would be appended, where it was only rehearsed
 
 
 class PolicyHistory(msgspec.Struct, frozen=True):
@@ -87,12 +87,6 @@ class PolicyInput(Input):
     )
 
 
-class PolicyQuery(Input):
-    """How the change is to be taken."""
-
-    dry_run = Switch(default=False, help_text="say what would change, and change nothing")
-
-
 class HistoryQuery(Input):
     """How far back."""
 
@@ -114,14 +108,12 @@ class PolicyView(ApiView):
         request=PolicyInput,
         responses=PolicyChanged,
         parameters=[
-            PolicyQuery,
-            IDEMPOTENT,
+            *WRITING,
             OpenApiParameter(IF_MATCH, str, OpenApiParameter.HEADER, description="the ETag of the policy that you have seen"),
         ],
         description="Put a policy in force; running jobs keep their slices. With dry_run nothing changes.",
     )
     def put(self, request: Request, cluster: str) -> Response:
-        query = checked(PolicyQuery, request.query_params)
         wanted = checked(PolicyInput, request.data)
         expected = _expected(request, wanted.get("expected_version"))
         with reading(cluster) as state:
@@ -131,19 +123,10 @@ class PolicyView(ApiView):
         policy = with_values(base, wanted["policy"])
         with reading(cluster) as state:
             told = forecast(state, policy)
-        if not query["dry_run"]:
-            outcome = policy_change(
-                cluster=cluster,
-                policy=policy,
-                expected=expected,
-                by=caller_of(request).name,
-                reason=wanted["reason"],
-                request_id=idempotency_key(request),
-            )
-            if isinstance(outcome, Refusal):
-                raise Refused(outcome)
-            version = expected + 1
-        return answer(PolicyChanged(version, policy, query["dry_run"], told), headers=_etag(version))
+        done = give(request, cluster, ChangePolicy(policy=policy, expected=expected, by=caller_of(request).name, reason=wanted["reason"]))
+        planned = done.events if isinstance(done, Rehearsal) else None
+        version = expected + 1 if planned is None else version
+        return answer(PolicyChanged(version, policy, planned is not None, told, planned or []), headers=_etag(version))
 
 
 class PolicyHistoryView(ApiView):

@@ -48,6 +48,11 @@ def test_settings_that_are_left_out_stay_as_they_are(admin: Api, cluster: str) -
     assert in_force()[0] == 3
 
 
+def test_a_dry_run_is_refused_as_the_change_would_be(admin: Api, cluster: str) -> None:
+    assert put(admin, {**change(slice_size=8), "expected_version": 7}, "?dry_run=true").body["code"] == "state"
+    assert put(admin, change(), "?dry_run=true").body["detail"] == "nothing would change: policy 1 says the same"
+
+
 def user_values(policy: Policy) -> dict[str, Any]:
     return {setting.name: getattr(policy, setting.name) for setting in SETTINGS}
 
@@ -56,6 +61,8 @@ def test_a_dry_run_tells_what_would_change_and_changes_nothing(admin: Api, clust
     told = put(admin, change(slice_size=8), "?dry_run=true").body
     assert (told["dry_run"], told["version"], told["policy"]["slice_size"]) == (True, 1, 8)
     assert told["forecast"]["changes"] == [{"name": "slice_size", "old": None, "new": 8}]
+    (event,) = told["events"]
+    assert (event["kind"], event["payload"]["version"], event["payload"]["by"]) == ("PolicyActivated", 2, "ada")
     assert (told["forecast"]["before"]["idle_slices"], told["forecast"]["after"]["idle_slices"]) == (4, 8)
     assert in_force() == (1, Policy())
 
