@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from clusters.domain.errors import BrokenInvariant, UnknownEvent
 from clusters.domain.jobs import JobState
 from clusters.domain.state import ClusterState
 from frontend.pages.base import frame, now_of, page, part, switcher
 from frontend.pages.palette import CONDITIONS, USES
 from frontend.pages.spares import spares_context
-from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary, reading
+from frontend.selectors.clusters import cluster_names, cluster_summary, reading
 from frontend.selectors.events import latest_events
 from frontend.selectors.jobs import reason_of
 from frontend.selectors.telling import QUIET, Told, tell
 from scheduling.domain.queue import in_order
 from scheduling.domain.trial import Trial
+
+logger = logging.getLogger(__name__)
 
 MOST_QUEUED = 8
 MOST_EVENTS = 12
@@ -38,7 +42,7 @@ def clusters_page(request: HttpRequest) -> HttpResponse:
     names = cluster_names()
     if len(names) == 1:
         return redirect("frontend:fleet", names[0])
-    return render(request, "frontend/clusters.html", {"overview": [overview(cluster_summary(name)) for name in names]})
+    return render(request, "frontend/clusters.html", {"overview": [overview(name) for name in names]})
 
 
 @require_safe
@@ -70,8 +74,13 @@ def events_part(request: HttpRequest, cluster: str) -> HttpResponse:
     return render(request, "frontend/_events.html", {**part(cluster), "events": news(cluster, seq)})
 
 
-def overview(summary: ClusterSummary) -> dict[str, Any]:
-    """A row of the list of clusters."""
+def overview(cluster: str) -> dict[str, Any]:
+    """A row of the list of clusters. One whose log cannot be read says so, and takes nothing from the others."""
+    try:
+        summary = cluster_summary(cluster)
+    except (UnknownEvent, BrokenInvariant):
+        logger.exception("cluster %r cannot be read", cluster)
+        return {"name": cluster, "unreadable": True}
     return {
         "name": summary.name,
         "nodes": summary.nodes,

@@ -8,11 +8,12 @@ import pytest
 from django.test import Client
 
 from clusters.domain.commands import NodeVerb
-from clusters.domain.errors import UnknownEvent
+from clusters.domain.errors import BrokenInvariant, ClusterError, UnknownEvent
 from clusters.domain.health_events import NodeQuarantined
 from clusters.domain.jobs import JobKind, JobRequest
 from clusters.eventlog.store import create_cluster
 from frontend.pages import fleet
+from frontend.selectors.clusters import ClusterSummary, cluster_summary
 from scheduling.services import job_submit, node_mark, run_pass
 from tests.support.lab import NAME, finish, project_all, report, start
 
@@ -42,6 +43,24 @@ def test_a_single_cluster_is_opened_at_once_and_several_are_listed(user: Client,
     page = text(user, "/")
     assert "/clusters/lab/" in page
     assert "/clusters/other/" in page
+
+
+@pytest.mark.parametrize("error", [UnknownEvent("event 9"), BrokenInvariant("event 9")])
+def test_a_cluster_whose_log_cannot_be_read_hides_no_other(
+    user: Client, cluster: str, monkeypatch: pytest.MonkeyPatch, error: ClusterError
+) -> None:
+    create_cluster("other", by="test")
+    summary = cluster_summary
+
+    def unreadable(name: str) -> ClusterSummary:
+        if name == "other":
+            raise error
+        return summary(name)
+
+    monkeypatch.setattr(fleet, "cluster_summary", unreadable)
+    page = text(user, "/")
+    assert page.count("Its log cannot be read") == 1
+    assert '<td class="num">72</td>' in page
 
 
 def test_the_fleet_page_says_where_the_socket_goes_on(user: Client, cluster: str) -> None:
