@@ -6,8 +6,11 @@ nothing here is used.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from pytest_django.lazy_django import django_settings_is_configured
+from pytest_django.plugin import DjangoDbBlocker
 
 
 def pytest_configure() -> None:
@@ -32,3 +35,17 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory, djang
     connection = connections["default"]
     if connection.vendor == "sqlite":
         connection.settings_dict["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """End what is still connected before the test database is dropped: threads of executors keep their connections as long as they live."""
+    yield
+    from django.db import connections
+
+    with django_db_blocker.unblock():
+        if connections["default"].vendor == "postgresql":
+            with connections["default"].cursor() as cursor:
+                cursor.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
