@@ -18,7 +18,15 @@ def main() -> None:
     except ImportError as error:
         raise SystemExit("Django is not installed here: run `make install` and use .venv/bin/python.") from error
     env.prepare(env.read(os.environ, Path(__file__).resolve().parent))
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except Exception as error:
+        from config.trouble import database_trouble
+
+        told = database_trouble(error)
+        if told is None or "--traceback" in sys.argv:
+            raise
+        raise SystemExit(told) from None
 
 
 if __name__ == "__main__":
