@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from uuid import uuid4
 
-from django.db import DatabaseError, close_old_connections, connections
+from django.db import DatabaseError, OperationalError, close_old_connections, connections
 
 from clusters.connectors.lease import Lease
 from clusters.connectors.presence import last_seen
@@ -65,6 +65,9 @@ class FleetThread:
                     return
                 except FencedOut as error:
                     logger.warning("%s", error)
+                except OperationalError as error:  # the database is away: nothing in the program to look for
+                    logger.error("the fleet of cluster %r stopped (%s); starting it anew", self.cluster, error)  # noqa: TRY400
+                    close_old_connections()
                 except (ClusterError, DatabaseError):
                     logger.exception("the fleet of cluster %r stopped; starting it anew", self.cluster)
                     close_old_connections()
@@ -139,8 +142,8 @@ class Fleets:
             while not self._stop.is_set():
                 try:
                     self.look()
-                except DatabaseError:
-                    logger.exception("the clusters cannot be listed; trying again")
+                except DatabaseError as error:
+                    logger.error("the clusters cannot be listed (%s); trying again", error)  # noqa: TRY400
                     close_old_connections()
                 self._stop.wait(NOTICE_SECONDS)
         finally:

@@ -53,8 +53,8 @@ class Tail:
                 self._wake.clear()
                 try:
                     self.look()
-                except DatabaseError:
-                    logger.exception("the logs cannot be read; trying again")
+                except DatabaseError as error:
+                    logger.error("the logs cannot be read (%s); trying again", error)  # noqa: TRY400
                     close_old_connections()
                     self._stop.wait(PAUSE_SECONDS)
                 except OperationalError as error:

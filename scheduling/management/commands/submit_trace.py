@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, close_old_connections
 
 from clusters.connectors.lease import driven_at
 from clusters.domain.errors import ClusterError
@@ -24,6 +25,8 @@ PATIENCE_SECONDS = 10.0
 NOT_DRIVEN = 2  # exit code
 
 LOOK_SECONDS = 0.25
+#: After trouble with the database.
+RETRY_SECONDS = 2.0
 
 
 class Command(BaseCommand):
@@ -90,7 +93,13 @@ class Command(BaseCommand):
         terminal = self.stdout.isatty() and not quiet
         told = 0.0
         while True:
-            done = watch.look()
+            try:
+                done = watch.look()
+            except OperationalError as error:
+                self.stderr.write(f"the database does not answer ({error}); trying again")
+                close_old_connections()
+                time.sleep(RETRY_SECONDS)
+                continue
             now = time.monotonic()
             if not quiet and (terminal or done or now - told >= 5):
                 told = now

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from clusters.connectors.lease import Lease, driven_at
 from clusters.connectors.simulated.driver import Driver
@@ -28,6 +29,7 @@ from scheduling.simulator.opening import NAME as DEMO
 from scheduling.simulator.opening import demo_create, demo_options
 from scheduling.simulator.playing import trace_play
 from scheduling.simulator.traces import read_trace
+from scheduling.simulator.watching import Watch
 
 pytestmark = pytest.mark.django_db
 
@@ -188,3 +190,21 @@ def test_the_demo_has_a_switch_to_the_published_repair_times() -> None:
     flat, published = demo_options(), demo_options(published_repairs=True)
     assert (flat.repair_model, flat.failures_per_node_day) == (1, pytest.approx(1 / 490))
     assert (published.repair_model, published.failures_per_node_day) == (0, 2.0e-3)
+
+
+def test_a_database_that_is_away_for_a_while_does_not_end_the_watching(
+    cluster: str, trace: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert Lease(cluster, "somebody").acquire()
+    monkeypatch.setattr("scheduling.management.commands.submit_trace.time.sleep", lambda _: play(cluster))
+    look, failures = Watch.look, [OperationalError("gone")] * 3
+
+    def sometimes(self: Watch) -> bool:
+        if failures:
+            raise failures.pop()
+        return look(self)
+
+    monkeypatch.setattr(Watch, "look", sometimes)
+    monkeypatch.setattr(submit_trace, "close_old_connections", lambda: None)
+    assert "6 jobs in" in run("submit_trace", trace, "--cluster", cluster, "--speed", "3600")
+    assert capsys.readouterr().err.count("the database does not answer (gone); trying again") == 3
