@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.deprecation import MiddlewareMixin
 
@@ -45,6 +46,10 @@ class AccessMiddleware(MiddlewareMixin):
             admit(caller, match.view_name, request.method or "", str(kwargs.get("cluster", "")))
         except (NotSignedIn, BadToken, Throttled, MethodNotThere, PermissionDenied) as refusal:
             return problem_response(refusal, request) if of_api else _page(request, refusal, match.view_name)
+        except OperationalError as error:  # nobody can be looked up
+            if not of_api:
+                raise
+            return problem_response(error, request)
         return None
 
 

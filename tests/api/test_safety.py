@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusters.domain.errors import BrokenInvariant, UnknownEvent
+from frontend.accounts import access
 from frontend.accounts.roles import Role
 from frontend.api import clusters
 from frontend.api.parsers import MOST_BYTES, MOST_DEPTH
@@ -167,6 +168,17 @@ def test_a_failure_is_a_problem_that_tells_nothing_it_should_not(
     assert (answer.status, answer.body["code"]) == (status, code)
     assert "secret" not in json.dumps(answer.body)
     assert ("Retry-After" in answer.headers) == (status == 503)
+
+
+def test_a_database_that_is_away_before_anybody_could_be_looked_up_is_a_problem_too(
+    user: Api, cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(_: object) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(access, "_caller", gone)
+    for answer in (user.get("clusters/lab/"), user.post(JOBS, {"name": "x", "kind": "batch", "nodes": 1})):
+        assert (answer.status, answer.body["code"], answer.headers["Retry-After"]) == (503, "unavailable", "5")
 
 
 ANYTHING = st.recursive(
