@@ -21,11 +21,12 @@ from rest_framework.views import APIView
 
 from frontend.accounts.access import caller_of
 from frontend.api.errors import MEDIA_TYPE, Problem
+from frontend.api.fields import Text
 from frontend.api.parsers import StrictJSONParser
 
 #: Statuses of problems that any operation may answer with, and those of operations with a body.
 PROBLEMS = (401, 403, 404, 422, 429, 503)
-WRITE_PROBLEMS = (400, 409, 413)
+WRITE_PROBLEMS = (400, 409, 413, 415)
 
 _REF = "#/components/schemas/{name}"
 
@@ -52,7 +53,7 @@ LOGINS: list[type[BaseAuthentication]] = [TokenLogin, SessionLogin]
 
 
 class Schema(AutoSchema):
-    """Adds to each operation the problems that any of them may answer with."""
+    """Adds to each operation the problems that any of them may answer with, and to each text its pattern."""
 
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
@@ -60,6 +61,11 @@ class Schema(AutoSchema):
             problem = self._get_response_for_code(Problem, str(status), [MEDIA_TYPE], direction)  # type: ignore[no-untyped-call]
             bodies.setdefault(str(status), problem)
         return bodies
+
+    def _insert_field_validators(self, field: Any, schema: Any) -> None:
+        super()._insert_field_validators(field, schema)  # type: ignore[no-untyped-call]
+        if isinstance(field, Text):
+            schema["pattern"] = field.pattern
 
 
 class ApiView(APIView):
@@ -95,6 +101,16 @@ class StructSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
             component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=meant, schema=schema)  # type: ignore[no-untyped-call]
             auto_schema.registry.register_on_missing(component)
         return own
+
+
+class InputSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Unknown fields are refused."""
+
+    target_class = "frontend.api.fields.Input"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: Any, direction: Any) -> Any:
+        return auto_schema._map_serializer(self.target, direction, bypass_extensions=True) | {"additionalProperties": False}
 
 
 class SeveralInputsSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]

@@ -16,6 +16,11 @@ from frontend.selectors.spares import ClusterSpares, cluster_spares
 from scheduling.domain.capacity.model import Fleet
 from scheduling.domain.capacity.report import Given
 
+#: How the schema describes slice sizes: up to eight, each of up to three that are mixed.
+_SIZE = "([1-9][0-9]{0,2}|10[01][0-9]|102[0-4])"
+_MIXED = rf"{_SIZE}(\+{_SIZE}){{0,2}}"
+_SIZES = f"^({_MIXED}(,{_MIXED}){{0,7}})?$"
+
 #: Larger fleets take the command: an answer must not keep others waiting.
 MOST_RACKS = 2_000
 MOST_PER_RACK = 72  # the widest domain in sight
@@ -28,7 +33,9 @@ MOST_DAYS = 400_000
 class CapacityQuery(Input):
     """What to ask the model; what is left out is read off the cluster's log."""
 
-    sizes = Text(MOST_TEXT, default=DEFAULT_SIZES, help_text="slice sizes, such as 8,16; 18+16 fills each domain with either")
+    sizes = Text(
+        MOST_TEXT, default=DEFAULT_SIZES, pattern=_SIZES, help_text="slice sizes, such as 8,16; 18+16 fills each domain with either"
+    )
     racks = WholeNumber(1, MOST_RACKS, default=None, help_text="ask about a fleet of so many racks instead of the cluster's own")
     nodes_per_rack = WholeNumber(1, MOST_PER_RACK, default=NODES_PER_RACK, help_text="of that fleet")
     unavailability = Number(0, 1, default=None, help_text="share of node-time away")

@@ -1,8 +1,8 @@
 """Every error of the API as RFC 9457 problem details. This is the only place that turns an exception into a response.
 
 400 the request cannot be read; 401 not signed in; 403 not allowed; 404 no such thing; 405 no such method; 409 it does not go with the
-present state, or with what was sent before; 413 too large; 422 it can be read, but a value is wrong or nothing in this cluster could ever
-serve it; 429 too many tries; 503 try later.
+present state, or with what was sent before; 413 too large; 415 of another type; 422 it can be read, but a value is wrong or nothing in this
+cluster could ever serve it; 429 too many tries; 503 try later.
 `code` is stable, `errors` names each field with its value and what would be right.
 """
 
@@ -156,7 +156,8 @@ _OTHERS: tuple[tuple[type[Exception], int, str, str], ...] = (
 
 _REFUSED: dict[str, int] = {"unknown": 404, "infeasible": INVALID, "invalid": INVALID}
 
-_TITLES: dict[str, str] = {
+#: Every code there is, with what all its problems are called; docs/guides/api.md says when each comes.
+TITLES: dict[str, str] = {
     "unknown-cluster": "No such cluster",
     "unknown-subject": "No such node, rack or job",
     "unknown": "No such node, rack or job",
@@ -168,12 +169,17 @@ _TITLES: dict[str, str] = {
     "infeasible": "This cluster could never serve that",
     "state": "Not in the present state",
     "unknown-event": "This version cannot read the log",
+    "source-sequence": "This source numbers all it says, or nothing",
+    "fenced-out": "Somebody else does this now",
     "unreadable": "The request cannot be read",
     "too-large": "The request is too large",
     "not-authenticated": "Not signed in",
     "bad-token": "This token is no good",
     "too-many-tries": "Too many tries",
     "permission-denied": "Not allowed",
+    "method-not-allowed": "No such method here",
+    "not-acceptable": "Answers are JSON",
+    "unsupported-media-type": "Bodies of this type are not read here",
     "unavailable": "Not available now",
     "internal": "Something went wrong here",
 }
@@ -239,7 +245,7 @@ def shown(value: object) -> object:
 def _problem(
     status: int, code: str, detail: str, errors: Sequence[FieldError] = (), counts: Mapping[str, int | str] | None = None
 ) -> Problem:
-    title = _TITLES.get(code) or HTTPStatus(status).phrase
+    title = TITLES.get(code) or HTTPStatus(status).phrase
     return Problem(f"urn:slicekeeper:{code}", title, status, code, detail, list(errors), dict(counts or {}))
 
 
@@ -260,5 +266,7 @@ def refused_fields(refusal: Refusal) -> list[FieldError]:
 
 
 def _code_of(exc: exceptions.APIException) -> str:
+    if isinstance(exc, exceptions.ParseError):  # of a form
+        return Unreadable.default_code
     code = exc.get_codes()
     return code.replace("_", "-") if isinstance(code, str) else exc.default_code.replace("_", "-")

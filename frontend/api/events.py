@@ -13,7 +13,7 @@ from frontend.live.follow import MOST_SECONDS, nothing_yet
 from frontend.selectors.events import EventPage, events_page
 
 MOST_EVENTS = 1_000
-MOST_SEQ = 2**62
+MOST_SEQ = 10**18 - 1
 MOST_SUBJECT = 253
 
 

@@ -27,6 +27,8 @@ class WholeNumber(serializers.IntegerField):
         super().__init__(min_value=low, max_value=high, error_messages=_say(message), **options)
 
     def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, float) and data.is_integer():  # to JSON, 5.0 is a whole number too
+            data = int(data)
         if _is_text(self) and isinstance(data, str) and _NUMBER.fullmatch(data):
             return int(data)
         if type(data) is not int:
@@ -49,13 +51,26 @@ class Number(serializers.FloatField):
         return float(data)
 
 
-class Text(serializers.CharField):
-    """One line of printable characters."""
+#: How the schema describes texts. It can only say what they may not have, and leaves out that Unicode knows more that cannot be printed.
+_PRINTED = r"[^\x00-\x1f\x7f-\xa0\xad\u2028\u2029]"
+_SEEN = r"[^\x00-\x20\x7f-\xa0\xad\u2028\u2029]"
+ANY_TEXT = f"^{_PRINTED}*$"
+SOME_TEXT = f"^{_PRINTED}*{_SEEN}{_PRINTED}*$"
 
-    def __init__(self, most: int, *, least: int = 0, **options: Any) -> None:
+
+class Text(serializers.CharField):
+    """One line of printable characters; the schema shows a narrower pattern where whoever reads the text asks for one."""
+
+    def __init__(self, most: int | None, *, least: int = 0, pattern: str = "", **options: Any) -> None:
+        self.pattern = pattern or (SOME_TEXT if least else ANY_TEXT)
         message = f"give {least} to {most} printable characters"
         super().__init__(
-            min_length=least, max_length=most, allow_blank=least == 0, trim_whitespace=False, error_messages=_say(message), **options
+            min_length=least or None,
+            max_length=most,
+            allow_blank=least == 0,
+            trim_whitespace=False,
+            error_messages=_say(message),
+            **options,
         )
 
     def to_internal_value(self, data: Any) -> str:
@@ -64,12 +79,27 @@ class Text(serializers.CharField):
         return str(data)
 
 
+class Shaped(Text):
+    """A text of one shape, or none."""
+
+    def __init__(self, shape: str, expected: str, **options: Any) -> None:
+        super().__init__(None, pattern=f"^({shape})?$", default="", **options)
+        self._shape = re.compile(shape)
+        self.error_messages.update(_say(expected))
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str) or not self._shape.fullmatch(data):
+            self.fail("invalid")
+        return data
+
+
 class OneOf(serializers.ChoiceField):
     """One of a few words."""
 
     def __init__(self, words: Iterable[str], **options: Any) -> None:
         listed = [str(word) for word in words]
-        super().__init__(choices=listed, error_messages=_say(f"give one of: {', '.join(listed)}"), **options)
+        message = f"give one of: {', '.join(listed)}"
+        super().__init__(choices=listed, allow_blank=options.get("default") == "", error_messages=_say(message), **options)
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
@@ -137,8 +167,10 @@ def _errors(errors: Mapping[str, Any], data: Any, within: str = "") -> Iterator[
 def _list_errors(errors: Mapping[Any, Any], data: list[Any], path: str) -> Iterator[FieldError]:
     """Those of a list's items, by their places, or of the list itself."""
     for place, messages in errors.items():
-        if isinstance(place, int):
+        if isinstance(messages, Mapping):
             yield from _errors(messages, data[place], f"{path}[{place}].")
+        elif isinstance(place, int):
+            yield FieldError(f"{path}[{place}]", shown(data[place]), str(messages[0]))
         else:
             yield FieldError(path, shown(data), str(messages[0]))
 

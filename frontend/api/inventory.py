@@ -73,7 +73,7 @@ class InventoryView(ApiView):
 
     parser_classes = [MultiPartParser, RawParser]
 
-    @extend_schema(operation_id="inventory_export", responses={(200, "application/yaml"): OpenApiTypes.STR})
+    @extend_schema(operation_id="inventory_export", responses={(200, "application/yaml"): OpenApiTypes.OBJECT})
     def get(self, request: Request, cluster: str) -> HttpResponse:
         text = inventory_export(cluster)
         headers = {"Content-Disposition": f'attachment; filename="{cluster}.yaml"'}

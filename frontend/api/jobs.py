@@ -25,13 +25,15 @@ from clusters.domain.jobs import (
 from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer
 from frontend.api.commands import WRITING, Rehearsal, give
-from frontend.api.errors import FieldError, Invalid, Refused, shown
-from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
+from frontend.api.errors import Refused
+from frontend.api.fields import Input, OneOf, Shaped, Switch, Text, WholeNumber, checked
 from frontend.selectors.clusters import reading
 from frontend.selectors.jobs import JobFacts, JobFilter, JobPage, job_events, job_facts, jobs_page
 from frontend.selectors.preview import Forecast, forecast
 
 MOST_JOBS = 200
+JOB_ID = "j[0-9]{6,18}"
+SUCH_AS = "give the id of a job, such as j000123"
 MOST_GPUS = MAX_NODES * 8
 
 
@@ -70,7 +72,7 @@ class JobsQuery(Input):
     state = OneOf(JobState, default="")
     kind = OneOf(JobKind, default="")
     team = Text(MAX_NAME, default="")
-    before = Text(20, default="", help_text="the last job of the page before")
+    before = Shaped(JOB_ID, SUCH_AS, help_text="the last job of the page before")
     limit = WholeNumber(1, MOST_JOBS, default=50)
 
 
@@ -85,7 +87,7 @@ class JobListView(ApiView):
             kinds=tuple(map(JobKind, filter(None, [query["kind"]]))),
             teams=tuple(filter(None, [query["team"]])),
         )
-        return answer(jobs_page(cluster, chosen, before=_position(query["before"]), limit=query["limit"]))
+        return answer(jobs_page(cluster, chosen, before=int(query["before"][1:]) if query["before"] else None, limit=query["limit"]))
 
     @extend_schema(
         operation_id="jobs_submit",
@@ -140,11 +142,3 @@ def facts_of(cluster: str, job: str) -> JobFacts:
     events = job_events(cluster, job)
     with reading(cluster) as state:
         return job_facts(state, events)
-
-
-def _position(job: str) -> int | None:
-    if not job:
-        return None
-    if job[:1] == "j" and job[1:].isascii() and job[1:].isdigit():
-        return int(job[1:])
-    raise Invalid([FieldError("before", shown(job), "give the id of a job, such as j000123")])

@@ -109,7 +109,12 @@ class PolicyView(ApiView):
         responses=PolicyChanged,
         parameters=[
             *WRITING,
-            OpenApiParameter(IF_MATCH, str, OpenApiParameter.HEADER, description="the ETag of the policy that you have seen"),
+            OpenApiParameter(
+                IF_MATCH,
+                {"type": "string", "pattern": f"^{_ETAG.pattern}$"},
+                OpenApiParameter.HEADER,
+                description="the ETag of the policy that you have seen",
+            ),
         ],
         description="Put a policy in force; running jobs keep their slices. With dry_run nothing changes.",
     )

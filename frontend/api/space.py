@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -11,8 +9,8 @@ from rest_framework.response import Response
 
 from clusters.domain.jobs import ACTIVE, MAX_NODES
 from frontend.api.base import ApiView, answer
-from frontend.api.errors import FieldError, Invalid, shown
-from frontend.api.fields import Input, OneOf, Text, WholeNumber, checked
+from frontend.api.fields import Input, OneOf, Shaped, Text, WholeNumber, checked
+from frontend.api.jobs import JOB_ID, SUCH_AS
 from frontend.selectors.clusters import reading
 from frontend.selectors.domains import DomainFacts, DomainFilter, SliceFilter, SliceItem, domain_get, domains_from, slices_from
 from frontend.selectors.paging import first_of
@@ -20,9 +18,8 @@ from frontend.selectors.paging import first_of
 MOST_DOMAINS = 1_000
 MOST_SLICES = 1_000
 MOST_NAME = 253
-MOST_CURSOR = 32
 
-_CURSOR = re.compile(r"j([0-9]{6,18})\.([0-9]{1,9})")
+SLICE = rf"{JOB_ID}\.[0-9]{{1,9}}"
 
 
 class Domains(msgspec.Struct, frozen=True):
@@ -52,10 +49,10 @@ class DomainsQuery(Input):
 class SlicesQuery(Input):
     """Which slices."""
 
-    job = Text(MOST_CURSOR, default="")
+    job = Shaped(JOB_ID, SUCH_AS)
     domain = Text(MOST_NAME, default="")
     state = OneOf(sorted(ACTIVE), default="", help_text="of the job")
-    after = Text(MOST_CURSOR, default="", help_text="the last slice of the page before, such as j000123.0")
+    after = Shaped(SLICE, "give the `next` of the page before, such as j000123.0", help_text="the last slice of the page before")
     limit = WholeNumber(1, MOST_SLICES, default=200)
 
 
@@ -94,9 +91,5 @@ class SliceListView(ApiView):
 
 def _position(cursor: str) -> tuple[int, int]:
     """(position of the job, number of the slice) of a cursor."""
-    if not cursor:
-        return 0, -1
-    match = _CURSOR.fullmatch(cursor)
-    if match is None:
-        raise Invalid([FieldError("after", shown(cursor), "give the `next` of the page before, such as j000123.0")])
-    return int(match[1]), int(match[2])
+    job, _, number = cursor[1:].partition(".")
+    return (int(job), int(number)) if cursor else (0, -1)

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.test import Client
 
+from frontend.api.errors import MEDIA_TYPE, TITLES
+
 BASE = "/api/v1/"
 
 
@@ -38,8 +40,11 @@ class Api:
 
 def read(response: Any) -> Answer:
     content = response.content
-    is_json = "json" in response.headers.get("Content-Type", "")
-    return Answer(response.status_code, json.loads(content) if is_json and content else content, dict(response.headers))
+    content_type = response.headers.get("Content-Type", "")
+    body = json.loads(content) if "json" in content_type and content else content
+    if content_type == MEDIA_TYPE:
+        assert body["code"] in TITLES, f"{body['code']} is no code of the list"
+    return Answer(response.status_code, body, dict(response.headers))
 
 
 def job(**fields: Any) -> dict[str, Any]:

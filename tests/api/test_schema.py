@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ import yaml
 from django.core.management import call_command
 
 from clusters.domain.commands import NodeVerb
+from frontend.api import errors
 from scheduling.services import node_mark, run_pass
 from tests.api.calls import Api, job
+from tests.support.shared import ROOT
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +72,24 @@ def test_answers_have_the_fields_that_the_schema_names(user: Api, cluster: str, 
     for path, sample in samples.items():
         content = schema["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
         same_fields(user.get(sample).body, content, schema)
+
+
+def test_the_guide_has_every_code_and_every_path(schema: dict[str, Any]) -> None:
+    guide = (ROOT / "docs" / "guides" / "api.md").read_text(encoding="utf-8")
+    table = guide.split("| status | when | codes |")[1].split("\n\n")[0]
+    assert sorted(re.findall("`([a-z-]+)`", table.replace("`Retry-After`", ""))) == sorted(errors.TITLES)
+    told = guide.split("## What there is")[1].split("### Lists")[0]
+    for path in schema["paths"]:
+        tail = path.removeprefix("/api/v1/clusters/{cluster}/").removesuffix("{verb}/")
+        name = re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), tail)
+        assert f"`{name}" in told, path
+
+
+def test_what_errors_are_told_by_is_in_the_list() -> None:
+    """What comes to the other tests of the API is looked at there, by `calls.read`."""
+    assert {kind.code for kind in errors._STATUS} | {
+        code for _, _, code, _ in errors._OTHERS
+    } | errors._REFUSED.keys() <= errors.TITLES.keys()
 
 
 KINDS: dict[str, type | tuple[type, ...]] = {
