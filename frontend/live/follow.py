@@ -121,6 +121,8 @@ class Following:
             left = max(0.0, ends - asyncio.get_running_loop().time())
             await asyncio.wait({grown, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             return grown.done() and not gone.done()
+        except asyncio.CancelledError:  # the server stops: an early answer is better than none
+            return False
         finally:
             self._waiting -= 1
             grown.cancel()

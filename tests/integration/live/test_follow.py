@@ -194,6 +194,16 @@ async def test_a_log_that_cannot_be_read_ends_the_waiting(cluster: SmallCluster,
 
 
 @pytest.mark.asyncio
+async def test_a_server_that_stops_answers_those_who_wait(cluster: SmallCluster, token: str) -> None:
+    head = await add(cluster, FAILED)
+    caller = Caller(token, f"after={head}&wait=60")
+    await waiting(cluster)
+    caller.task.cancel()
+    status, page = await caller.answer()
+    assert (status, page["items"], page["next"]) == (200, [], head)
+
+
+@pytest.mark.asyncio
 async def test_where_too_many_wait_the_answer_comes_early(cluster: SmallCluster, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "MOST_WAITING", 0)
     head = await add(cluster, FAILED)
