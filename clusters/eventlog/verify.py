@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -16,6 +17,7 @@ from clusters.domain import invariants
 from clusters.domain.decision import ENGINE_VERSION, Decide, DecisionRecord, Refusal
 from clusters.domain.dump import dump_state
 from clusters.domain.errors import BrokenInvariant
+from clusters.domain.events import Event
 from clusters.domain.evolve import evolve
 from clusters.domain.state import ClusterState
 from clusters.eventlog.claims import Gpu, Holders, apply_claim, changes
@@ -64,14 +66,16 @@ def replay(log: StoredLog, cluster: str) -> Report:
     report = Report(cluster=cluster)
     started = time.perf_counter()
     state = ClusterState()
-    kinds: Counter[str] = Counter()
-    for event in log.read(cluster):
-        evolve(state, event)
-        kinds[event.kind] += 1
-    report.events = kinds
+    report.events = Counter(_folded_kinds(state, log.read(cluster)))
     report.head = state.seq
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _folded_kinds(state: ClusterState, events: Iterable[Event]) -> Iterator[str]:
+    for event in events:
+        evolve(state, event)
+        yield event.kind
 
 
 def verify(log: StoredLog, cluster: str, decide: Decide) -> Report:
