@@ -14,11 +14,11 @@ from django.db import DatabaseError, OperationalError, close_old_connections, co
 
 from clusters.connectors.lease import Lease
 from clusters.connectors.presence import last_seen
-from clusters.connectors.simulated.creation import CONNECTOR
 from clusters.connectors.simulated.driver import Driver
 from clusters.domain.errors import ClusterError, FencedOut, UnknownCluster
 from clusters.domain.events import NewEvent
 from clusters.domain.ids import MINUTE, SECOND, Duration
+from clusters.domain.state import SIMULATED
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log, subscribe
 from scheduling.simulator.users import users_of
@@ -171,6 +171,6 @@ class Fleets:
 def _is_simulated(cluster: str) -> bool:
     try:
         with default_log().live(cluster).reading() as state:
-            return state.connector == CONNECTOR
+            return state.connector == SIMULATED
     except ClusterError:  # removed, or of a later version: not for this process to drive
         return False

@@ -20,6 +20,12 @@ from clusters.domain.topology import Site, Topology, build_topology
 REMEMBERED_JOBS = 10_000
 
 
+#: The connector of a cluster on which nothing acts: it is imported, planned and shown.
+NO_ENGINE = "none"
+#: The connector of a simulated fleet, which makes its racks itself.
+SIMULATED = "simulated"
+
+
 class Node:
     """One compute tray."""
 

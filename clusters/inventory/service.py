@@ -16,11 +16,11 @@ from clusters.domain import health_events, inventory_events
 from clusters.domain.books import CONDITIONS
 from clusters.domain.clock import cluster_now
 from clusters.domain.dump import dump_state, load_state
-from clusters.domain.errors import ClusterExists, SourceConflict, UnknownCluster
+from clusters.domain.errors import ClusterExists, InvalidRequest, SourceConflict, UnknownCluster
 from clusters.domain.events import MAX_SOURCE_ID, PAYLOADS, NewEvent, Payload
 from clusters.domain.evolve import evolve
 from clusters.domain.ids import Instant
-from clusters.domain.state import ClusterState
+from clusters.domain.state import SIMULATED, ClusterState
 from clusters.eventlog.facts import number_facts
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, default_log, opening
@@ -106,7 +106,7 @@ def inventory_import(  # noqa: PLR0913  (one keyword for each thing that a user 
             nodes=len(inventory.nodes),
             events=len(facts),
             states=states,
-            problems=(*inventory.problems, *kept_places(basis.known, inventory)),
+            problems=(*inventory.problems, *kept_places(basis.known, inventory), *_busy_and_gone(cluster, facts)),
             facts=tuple(fact.payload for fact in facts),
             after=basis.twin,
         )
@@ -118,6 +118,21 @@ def inventory_export(cluster: str) -> str:
     with default_log().live(cluster).reading() as state:
         known = known_from(state)
     return native_yaml(known)
+
+
+def _busy_and_gone(cluster: str, facts: list[NewEvent]) -> list[Problem]:
+    """A file that leaves out nodes with work on them is more often the wrong file than the truth."""
+    gone = {fact.payload.node for fact in facts if isinstance(fact.payload, inventory_events.NodeAbsent)}
+    if not gone:
+        return []
+    with default_log().live(cluster).reading() as state:
+        jobs = {job for node in gone & state.nodes.keys() for job in (state.nodes[node].job, *state.nodes[node].shares) if job}
+    if not jobs:
+        return []
+    message = (
+        f"{len(gone)} nodes of the cluster are missing here, some of them used by jobs ({len(jobs)}); look whether this is the whole file"
+    )
+    return [Problem(position="", name="", message=message, fatal=False)]
 
 
 def _name_of(by: str, request_id: str) -> str:
@@ -139,6 +154,8 @@ def _repeated(cluster: str, name: str, correlation: str) -> list[NewEvent]:
 def _basis(cluster: str, *, create: bool, dry_run: bool) -> _Basis:
     try:
         with default_log().live(cluster).reading() as state:
+            if state.connector == SIMULATED:
+                raise InvalidRequest("cluster", cluster, "give a cluster that is not simulated: the racks of this one are its fleet's own")
             twin = load_state(dump_state(state)) if dry_run else None
             return _Basis(known=known_from(state), at_seq=state.seq, now=cluster_now(state, wall_now()), twin=twin)
     except UnknownCluster:

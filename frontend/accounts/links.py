@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import timedelta
+from pathlib import Path
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -31,8 +33,13 @@ def first_run_link(base_url: str) -> str:
     """What a starting server prints: a login link until somebody has signed in, then the address and how to get another link."""
     user = first_user()
     if User.objects.filter(last_login__isnull=False).exists():
-        return f"{base_url}/ (for another login link: python manage.py login_link)"
+        return f"{base_url}/ (for another login link: .venv/bin/python manage.py login_link)"
     return link_create(user=user, base_url=base_url)
+
+
+def address_file() -> Path:
+    """Where a server in one process leaves its address, for links that are asked for on the command line."""
+    return Path(settings.DATA_DIR) / "address"
 
 
 def first_user() -> User:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from clusters.connectors.models import FleetLease
 from clusters.domain.ids import SECOND
-from clusters.domain.state import ClusterState
+from clusters.domain.state import SIMULATED, ClusterState
 from frontend.live.frames import Fleet
-
-#: The connector of simulated fleets.
-SIMULATED = "simulated"
 
 
 def fleet_of(state: ClusterState) -> Fleet | None:

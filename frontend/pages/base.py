@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from clusters.domain.clock import cluster_now
 from clusters.domain.errors import UnknownCluster, UnknownEvent, UnknownSubject
 from clusters.domain.ids import Instant
-from clusters.domain.state import ClusterState
+from clusters.domain.state import NO_ENGINE, ClusterState
 from clusters.eventlog.log import wall_now
 from frontend.live.view import clock_of
 from frontend.selectors.clusters import cluster_names, place_of
@@ -44,6 +44,7 @@ def frame(state: ClusterState, section: str) -> dict[str, Any]:
         "section": section,
         "position": place_of(state.name, state),
         "clock": clock_of(state),
+        "engine": state.connector != NO_ENGINE,
     }
 
 

@@ -12,6 +12,7 @@ from clusters.domain.state import ClusterState, Job
 from scheduling.domain.feasibility import could_never_fit, whole_space
 from scheduling.domain.refusals import infeasible
 from scheduling.domain.shape import Asked, asked_of
+from scheduling.domain.stopping import stop_work
 
 
 def submit_job(state: ClusterState, command: SubmitJob) -> Decision | Refusal:
@@ -56,7 +57,7 @@ def cancel_job(state: ClusterState, command: CancelJob) -> Decision | Refusal:
         return Refusal(code="state", message=f"job {job.id} is being cancelled already; it ends once its work has stopped")
     nodes = tuple(sorted(job.held_nodes))
     stop = StopRequested(job=job.id, generation=job.generation, nodes=nodes, after=AfterStop.CANCELLED, reason=reason)
-    return Decision(events=(stop,))
+    return Decision(events=tuple(stop_work(state, stop)))
 
 
 def hold_job(state: ClusterState, command: HoldJob) -> Decision | Refusal:

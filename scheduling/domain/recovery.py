@@ -22,6 +22,7 @@ from scheduling.domain.nodes import bits, choose_nodes
 from scheduling.domain.placement import Placement, place_shape
 from scheduling.domain.shape import slice_shape
 from scheduling.domain.single import EVERYWHERE
+from scheduling.domain.stopping import stop_work
 from scheduling.domain.trial import Trial
 
 
@@ -140,7 +141,7 @@ def _moved(state: ClusterState, job: Job, generation: int, number: int, assignme
         return [moved]
     why = f"slice {number} moved to {assignment.domain}"
     stop = StopRequested(job=job.id, generation=generation, nodes=released, after=AfterStop.CONTINUES, reason=why)
-    return [moved, stop]
+    return [moved, *stop_work(state, stop)]
 
 
 def _stalled(trial: Trial, job: Job, generation: int, stalled: tuple[int, Refusal] | None) -> list[Payload]:

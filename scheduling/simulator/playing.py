@@ -5,12 +5,11 @@ Sources and ids are made of the file's digest, so a file is played once on a clu
 
 from __future__ import annotations
 
-from clusters.connectors.simulated.creation import CONNECTOR
 from clusters.domain.clock import cluster_now
 from clusters.domain.errors import InvalidRequest, SourceConflict
 from clusters.domain.events import NewEvent
 from clusters.domain.inventory_events import ArrivalsPlanned, ClockSet
-from clusters.domain.state import ClusterState
+from clusters.domain.state import SIMULATED, ClusterState
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, default_log
 from scheduling.simulator.planning import TracePlan, check_options, plan_trace
@@ -27,7 +26,7 @@ def trace_play(*, cluster: str, trace: Trace, speed: float, load: float | None =
     """
     check_options(speed=speed, load=load, days=days)
     with default_log().live(cluster).reading() as state:
-        if state.connector != CONNECTOR:
+        if state.connector != SIMULATED:
             raise InvalidRequest("cluster", cluster, "give a simulated cluster: only its fleet can play a trace")
         if trace.digest in state.plans:
             return None

@@ -82,4 +82,4 @@ def test_signing_out_ends_what_is_shown(tab: Page) -> None:
     tab.get_by_role("button", name="Sign out").click()
     tab.wait_for_url("**/login/")
     tab.goto(FLEET)
-    expect(tab.get_by_text("python manage.py login_link")).to_be_visible()
+    expect(tab.get_by_text(".venv/bin/python manage.py login_link")).to_be_visible()

@@ -53,7 +53,7 @@ class World:
         self.log = Log()
         self.checked = checked
         self.now = 0
-        self.log.add(ClusterCreated(name="test", connector="none"))
+        self.log.add(ClusterCreated(name="test", connector="simulated"))
         self.log.add(PolicyActivated(version=1, policy=policy or Policy(), reason="", by="test"))
         self.log.add(*inventory(specs))
         self._told = len(self.log.events)

@@ -10,9 +10,8 @@ from clusters.domain.errors import InvalidRequest
 from clusters.domain.events import NewEvent, Payload
 from clusters.domain.ids import Instant
 from clusters.domain.inventory_events import NodeRegistered, RackRegistered
+from clusters.domain.state import SIMULATED
 from clusters.eventlog.store import SYSTEM, default_log, opening
-
-CONNECTOR = "simulated"
 
 #: An NVL72 rack: 18 compute trays, of 4 GPUs each, and 9 switch trays.
 NODES_PER_RACK = 18
@@ -61,7 +60,7 @@ def create_simulated(
 ) -> None:
     """Create the cluster, its clock running at the options' speed, with `facts` told of it at once; raises ClusterExists."""
     log = default_log()
-    events = opening(name, connector=CONNECTOR, options=options.numbers(), by=by, speed=options.speed, cluster_time=cluster_time)
+    events = opening(name, connector=SIMULATED, options=options.numbers(), by=by, speed=options.speed, cluster_time=cluster_time)
     start = events[0].occurred_at
     events += [NewEvent(payload, start, SYSTEM, f"create/inventory/{number}") for number, payload in enumerate(shape.inventory())]
     log.create(name, [*events, *facts])

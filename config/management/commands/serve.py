@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from config import embedded
 from config.celery import app
 from config.env import Environment
-from frontend.accounts.links import first_run_link
+from frontend.accounts.links import address_file, first_run_link
 from tasks.runners import start_background
 
 
@@ -39,6 +39,7 @@ class Command(BaseCommand):
             ) from error
         with listener, embedded.background(app, start_background):
             self.say("started: web server, task worker, background runners; Ctrl-C stops them")
+            address_file().write_text(environment.public_url)
             self.say(f"open {first_run_link(environment.public_url)}")
             embedded.serve(listener)
             self.say("stopping")

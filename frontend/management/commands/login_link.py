@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from frontend.accounts.links import LINK_LIFETIME, first_user, link_create
+from frontend.accounts.links import LINK_LIFETIME, address_file, first_user, link_create
 
 
 class Command(BaseCommand):
@@ -19,11 +19,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         hours = int(LINK_LIFETIME.total_seconds() // 3600)
         parser.add_argument("--user", metavar="NAME", help=f"for whom (the first administrator); the link lasts {hours} hours")
-        parser.add_argument("--base-url", metavar="URL", help="how people reach the pages (from the environment)")
+        parser.add_argument(
+            "--base-url",
+            metavar="URL",
+            help="how people reach the pages (that of `serve` on this data directory, else from the environment)",
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         user = self.user(options["user"]) if options["user"] else first_user()
-        base_url = (options["base_url"] or settings.ENVIRONMENT.public_url).rstrip("/")
+        address = address_file()
+        served = address.read_text() if address.exists() else settings.ENVIRONMENT.public_url
+        base_url = (options["base_url"] or served).rstrip("/")
         self.stdout.write(link_create(user=user, base_url=base_url))
 
     def user(self, name: str) -> User:

@@ -6,9 +6,11 @@ import io
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -145,7 +147,7 @@ def test_a_login_leads_nowhere_else(client: Client, path: str) -> None:
 def test_the_login_page_is_never_kept_by_caches_and_says_where_links_come_from(client: Client) -> None:
     page = client.get("/login/")
     assert "no-store" in page.headers["Cache-Control"]
-    assert "python manage.py login_link" in page.content.decode()
+    assert ".venv/bin/python manage.py login_link" in page.content.decode()
 
 
 @pytest.mark.django_db
@@ -213,3 +215,12 @@ def test_the_command_names_the_users_there_are() -> None:
     make_user("ada")
     with pytest.raises(CommandError, match=r"--user: there is no active user 'eve'; give one of: ada"):
         call_command("login_link", "--user", "eve")
+
+
+@pytest.mark.django_db
+def test_a_link_leads_to_the_address_that_is_served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(settings, "DATA_DIR", tmp_path)
+    (tmp_path / "address").write_text("http://127.0.0.1:8077")
+    out = io.StringIO()
+    call_command("login_link", stdout=out)
+    assert out.getvalue().startswith("http://127.0.0.1:8077/login/?token=")

@@ -37,6 +37,9 @@ export function pageData(id) {
 const groups = new Intl.NumberFormat("en");
 export const grouped = (number) => groups.format(number);
 
+/** "1 rack", "2 racks". */
+export const counted = (number, what) => `${grouped(number)} ${what}${number === 1 ? "" : "s"}`;
+
 /** Set text only where it differs, so that an unchanged page is not laid out again. */
 export function setText(node, text) {
   if (node && node.textContent !== text) node.textContent = text;

@@ -4,7 +4,7 @@
  * What is lit follows one of two choices: a legend row or a job. The choice survives deltas, resyncs and resizes.
  */
 
-import { $, $$, grouped, setText } from "./dom.js";
+import { $, $$, counted, grouped, setText } from "./dom.js";
 import { HoverCard } from "./hover.js";
 import { Layout } from "./layout.js";
 import { Legend } from "./legend.js";
@@ -155,7 +155,7 @@ export class FleetMap {
     const link = $("a", chip);
     setText(link, this.job);
     link.href = this.root.dataset.jobUrl.replace("j000000", encodeURIComponent(this.job));
-    const where = nodes.size ? `${grouped(nodes.size)} nodes in ${grouped(racks.size)} racks` : "holds no whole node now";
+    const where = nodes.size ? `${counted(nodes.size, "node")} in ${counted(racks.size, "rack")}` : "holds no whole node now";
     setText($("[data-map-selection-text]", chip), where);
   }
 
