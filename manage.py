@@ -17,7 +17,14 @@ def main() -> None:
         from django.core.management import execute_from_command_line
     except ImportError as error:
         raise SystemExit("Django is not installed here: run `make install` and use .venv/bin/python.") from error
-    env.prepare(env.read(os.environ, Path(__file__).resolve().parent))
+    environment = env.read(os.environ, Path(__file__).resolve().parent)
+    try:
+        env.prepare(environment)
+    except OSError as error:
+        raise SystemExit(
+            f"{env.DATA_DIR} is {str(environment.data_dir)!r}, where nothing can be kept ({error.strerror}); "
+            "name a directory that can be written and has room"
+        ) from None
     try:
         execute_from_command_line(sys.argv)
     except Exception as error:

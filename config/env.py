@@ -108,7 +108,7 @@ def read(environ: Mapping[str, str], base_dir: Path) -> Environment:
 
 
 def _data_dir(environ: Mapping[str, str], base_dir: Path, problems: list[Problem]) -> Path:
-    path = (base_dir / environ.get(DATA_DIR, "var")).absolute()
+    path = (base_dir / (environ.get(DATA_DIR) or "var")).absolute()
     existing = next(parent for parent in (path, *path.parents) if parent.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         problems.append(
@@ -149,7 +149,7 @@ def _redis_url(environ: Mapping[str, str], problems: list[Problem]) -> str | Non
 def _secret_key(environ: Mapping[str, str], data_dir: Path, problems: list[Problem], *, embedded: bool) -> str:
     secret = environ.get(SECRET_KEY)
     if secret is None and embedded:
-        return read_secret(data_dir / SECRET_FILE)
+        return _kept_secret(data_dir / SECRET_FILE, problems)
     if secret is None or len(secret) < SECRET_MIN_LENGTH:
         problems.append(
             Problem(
@@ -159,6 +159,24 @@ def _secret_key(environ: Mapping[str, str], data_dir: Path, problems: list[Probl
             )
         )
     return secret or ""
+
+
+def _kept_secret(path: Path, problems: list[Problem]) -> str:
+    """The secret of the first run, "" before that."""
+    try:
+        secret = read_secret(path)
+        trouble = f"holds {len(secret)} characters" if path.exists() and len(secret) < SECRET_MIN_LENGTH else ""
+    except (OSError, UnicodeDecodeError) as error:
+        secret, trouble = "", f"cannot be read ({error})"
+    if trouble:
+        problems.append(
+            Problem(
+                code="E004",
+                message=f"{str(path)!r} is to hold the secret that signs logins, but {trouble}.",
+                hint="Let this user read it; or remove it: the next start makes another, and everybody signs in again.",
+            )
+        )
+    return secret
 
 
 def _bind(environ: Mapping[str, str], problems: list[Problem]) -> str:
@@ -271,7 +289,7 @@ def _unknown_names(environ: Mapping[str, str], problems: list[Problem]) -> None:
 
 
 def prepare(environment: Environment) -> None:
-    """Make what a first run needs on disk: the data directory and, where one process does everything, its secret."""
+    """Make what a first run needs on disk: the data directory and, where one process does everything, its secret. Raises OSError."""
     if any(problem.fatal for problem in environment.problems):
         return
     environment.data_dir.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ OWNER_ONLY = 0o600
 
 
 def read_secret(path: Path) -> str:
-    """Return the kept secret, or "" when none was made yet."""
+    """Return the kept secret, or "" when none was made yet; raises OSError or UnicodeDecodeError where it cannot be read."""
     try:
         return path.read_text(encoding="ascii").strip()
     except (FileNotFoundError, NotADirectoryError):
@@ -27,11 +27,12 @@ def ensure_secret(path: Path) -> None:
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    # Not after the process: in a container each start has the same number, and one that was killed leaves its draft behind.
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(secrets.token_urlsafe(SECRET_BYTES) + "\n")
     try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(SECRET_BYTES) + "\n")
         os.link(draft, path)  # unlike a rename, never replaces a secret that another process has just made
     except FileExistsError:
         pass

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,38 @@ def test_the_first_run_makes_a_secret_and_later_ones_keep_it(tmp_path: Path) -> 
     assert env.read({}, tmp_path).secret_key == first.secret_key
     assert (tmp_path / "var" / SECRET_FILE).stat().st_mode & 0o777 == 0o600
     assert [file.name for file in (tmp_path / "var").iterdir()] == [SECRET_FILE]
+
+
+@pytest.mark.parametrize("content", [b"", b"short\n", b"\xff" * 64])
+def test_a_kept_secret_that_is_none_is_told_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "var" / SECRET_FILE
+    file.parent.mkdir()
+    file.write_bytes(content)
+    found = env.read({}, tmp_path)
+    assert [problem.code for problem in found.problems] == ["E004"]
+    env.prepare(found)
+    assert file.read_bytes() == content
+
+
+def test_a_first_run_that_finds_no_room_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "link", full)
+    with pytest.raises(OSError, match="No space left"):
+        env.prepare(env.read({}, tmp_path))
+    assert list((tmp_path / "var").iterdir()) == []
+
+
+def test_a_draft_that_a_killed_first_run_left_is_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var" / f"{SECRET_FILE}.{os.getpid()}").touch()
+    env.prepare(env.read({}, tmp_path))
+    assert env.read({}, tmp_path).secret_key
+
+
+def test_an_empty_data_directory_means_the_usual_one(tmp_path: Path) -> None:
+    assert env.read({env.DATA_DIR: ""}, tmp_path).data_dir == tmp_path / "var"
 
 
 @pytest.mark.parametrize("environ", [SEVERAL, {env.SECRET_KEY: SECRET}])
