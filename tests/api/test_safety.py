@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import User
 from django.db import OperationalError
 from django.test import Client
@@ -15,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusters.domain.errors import BrokenInvariant, UnknownEvent
-from frontend.accounts import access
 from frontend.accounts.roles import Role
 from frontend.api import clusters
 from frontend.api.parsers import MOST_BYTES, MOST_DEPTH
@@ -173,10 +173,10 @@ def test_a_failure_is_a_problem_that_tells_nothing_it_should_not(
 def test_a_database_that_is_away_before_anybody_could_be_looked_up_is_a_problem_too(
     user: Api, cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone(_: object) -> None:
+    def gone(*_: object) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr(access, "_caller", gone)
+    monkeypatch.setattr(ModelBackend, "get_user", gone)
     for answer in (user.get("clusters/lab/"), user.post(JOBS, {"name": "x", "kind": "batch", "nodes": 1})):
         assert (answer.status, answer.body["code"], answer.headers["Retry-After"]) == (503, "unavailable", "5")
 
