@@ -13,6 +13,9 @@ from config.env import DATABASE_URL
 #: How SQLite and PostgreSQL begin to say that a table or a column is missing.
 _MISSING = ("no such table", "no such column", "relation ", "column ")
 
+#: How both say that a table is there already: two programs migrate at once.
+_TWICE = "already exists"
+
 #: How SQLite says that the file or the disk is the trouble, not the server.
 _FILE = ("readonly", "disk is full", "disk i/o", "unable to open", "malformed", "not a database")
 
@@ -22,6 +25,8 @@ def database_trouble(error: BaseException) -> str | None:
     if not isinstance(error, OperationalError | InterfaceError | ProgrammingError):
         return None
     said = str(error).strip().partition("\n")[0]
+    if said.endswith(_TWICE):
+        return f"The database {_where()} was brought up to date by another program at the same time ({said}). Try again."
     if said.startswith(_MISSING):
         return f"The database {_where()} lacks tables of this version ({said}). Run `python manage.py migrate`, then try again."
     if isinstance(error, ProgrammingError):

@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[3]
     [
         (OperationalError("no such table: clusters_cluster"), "lacks tables of this version"),
         (ProgrammingError('relation "auth_user" does not exist\nLINE 1: ...'), "Run `python manage.py migrate`"),
+        (OperationalError('table "auth_user" already exists'), "at the same time"),
+        (ProgrammingError('relation "auth_user" already exists\n'), "at the same time"),
         (OperationalError("attempt to write a readonly database"), "the room on its disk"),
         (OperationalError("database or disk is full"), "the room on its disk"),
         (OperationalError("database is locked"), "kept busy by another program"),
