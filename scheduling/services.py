@@ -9,6 +9,7 @@ from clusters.domain.clock import cluster_now
 from clusters.domain.commands import CancelJob, ChangePolicy, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, RunPass, SubmitJob
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.events import MAX_SOURCE
+from clusters.domain.health import PERSON
 from clusters.domain.ids import job_id
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
@@ -18,7 +19,6 @@ from clusters.eventlog.port import Committed
 from clusters.eventlog.request import Request
 from clusters.eventlog.store import commit
 from scheduling.domain.decide import decide
-from scheduling.domain.node_commands import PERSON
 
 SCHEDULER = "scheduler"
 

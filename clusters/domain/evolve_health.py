@@ -9,7 +9,7 @@ from clusters.domain import health_events as ev
 from clusters.domain.allocation import fence_node
 from clusters.domain.books import Condition
 from clusters.domain.events import Event
-from clusters.domain.health import Flag, Mark, clear_flag, condition_of, set_mark
+from clusters.domain.health import Flag, Mark, clear_flag, condition_of, is_never_late, set_mark
 from clusters.domain.state import ClusterState, Node
 
 _Marking = ev.NodeFailed | ev.NodeSuspected | ev.NodeUnreachable | ev.NodeDegraded | ev.NodeQuarantined | ev.NodeDraining | ev.RepairStarted
@@ -44,7 +44,7 @@ def _mark(state: ClusterState, event: Event, payload: _Marking) -> None:
     new = not any(mark.on for (marked, _), mark in node.marks.items() if marked is flag)
     mark = Mark(
         on=True,
-        rank=_rank(event),
+        rank=rank_of(event),
         since=event.occurred_at,
         reason=payload.reason,
         owner=getattr(payload, "owner", ""),
@@ -67,8 +67,11 @@ def _failed(state: ClusterState, node: Node, payload: ev.NodeFailed, *, new: boo
         fence_node(state, node)
 
 
-def _rank(event: Event) -> int:
-    return event.occurred_at if event.source_seq is None else event.source_seq
+def rank_of(event: Event) -> int:
+    """Which of a source's reports wins."""
+    if event.source_seq is not None:
+        return event.source_seq
+    return event.seq if is_never_late(event.source) else event.occurred_at
 
 
 def _recovered(state: ClusterState, event: Event, payload: ev.NodeRecovered) -> None:
@@ -80,7 +83,7 @@ def _recovered(state: ClusterState, event: Event, payload: ev.NodeRecovered) -> 
             node.marks,
             flag,
             event.source,
-            Mark(on=False, rank=_rank(event), since=event.occurred_at, reason=payload.reason),
+            Mark(on=False, rank=rank_of(event), since=event.occurred_at, reason=payload.reason),
         )
     refresh_condition(state, node)
 
@@ -93,7 +96,7 @@ def _clearing(*flags: Flag) -> Callable[[ClusterState, Event, Any], None]:
         if node is None:
             return
         for flag in flags:
-            off = Mark(on=False, rank=_rank(event), since=event.occurred_at)
+            off = Mark(on=False, rank=rank_of(event), since=event.occurred_at)
             if set_mark(node.marks, flag, event.source, off):
                 clear_flag(node.marks, flag)
         refresh_condition(state, node)

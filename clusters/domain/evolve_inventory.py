@@ -9,7 +9,7 @@ from clusters.domain import inventory_events as ev
 from clusters.domain.allocation import fence_node, take_place
 from clusters.domain.clock import Clock
 from clusters.domain.events import Event, PolicyActivated
-from clusters.domain.evolve_health import refresh_condition
+from clusters.domain.evolve_health import rank_of, refresh_condition
 from clusters.domain.health import Flag, Mark
 from clusters.domain.state import ClusterState, Node, Rack
 
@@ -54,9 +54,7 @@ def _describe(state: ClusterState, node: Node, payload: ev.NodeRegistered | ev.N
 def _absent(state: ClusterState, event: Event, payload: ev.NodeAbsent) -> None:
     node = state.nodes.get(payload.node)
     if node is not None:
-        node.marks[Flag.ABSENT, event.source] = Mark(
-            on=True, rank=event.occurred_at, since=event.occurred_at, reason="not in the inventory"
-        )
+        node.marks[Flag.ABSENT, event.source] = Mark(on=True, rank=rank_of(event), since=event.occurred_at, reason="not in the inventory")
         refresh_condition(state, node)
 
 

@@ -1,7 +1,8 @@
 """Health of one node: marks per flag and source, and the condition they add up to.
 
 Each (flag, source) is a register of its own in which the report of highest rank wins, so sources never overwrite each other and late or
-repeated reports of one source change nothing. Rank is the source's own counter where it keeps one, else the time it gives.
+repeated reports of one source change nothing. Rank is the source's own counter where it keeps one, else the time it gives. What people
+and imports say is never late: it was worked out on the log as it stood, so its place there is its rank, whatever became of the wall clock.
 """
 
 from __future__ import annotations
@@ -11,6 +12,17 @@ from enum import StrEnum
 
 from clusters.domain.books import Condition
 from clusters.domain.ids import Instant
+
+#: Sources of people begin so; the rest is the user's name.
+PERSON = "user:"
+
+#: The source of all facts that imports append.
+IMPORT_SOURCE = "import"
+
+
+def is_never_late(source: str) -> bool:
+    """Whether the source speaks on the log as it stands."""
+    return source == IMPORT_SOURCE or source.startswith(PERSON)
 
 
 class Flag(StrEnum):

@@ -11,13 +11,10 @@ from collections.abc import Iterator, Mapping
 from clusters.domain import health_events as health
 from clusters.domain import inventory_events as ev
 from clusters.domain.events import Payload
-from clusters.domain.health import Flag
+from clusters.domain.health import IMPORT_SOURCE, Flag
 from clusters.domain.state import ClusterState, Node
 from clusters.domain.topology import natural_key
 from clusters.inventory.model import Held, Inventory, InventoryNode, InventoryRack, Known, KnownNode, Problem, note
-
-#: The source of all facts that imports append.
-IMPORT_SOURCE = "import"
 
 #: Flags that NodeRecovered takes back, all at once.
 _RECOVERS = (Flag.FAILED, Flag.UNREACHABLE, Flag.SUSPECT, Flag.DEGRADED)

@@ -19,12 +19,13 @@ from clusters.domain.dump import dump_state, load_state
 from clusters.domain.errors import ClusterExists, InvalidRequest, SourceConflict, UnknownCluster
 from clusters.domain.events import MAX_SOURCE_ID, PAYLOADS, NewEvent, Payload
 from clusters.domain.evolve import evolve
+from clusters.domain.health import IMPORT_SOURCE
 from clusters.domain.ids import Instant
 from clusters.domain.state import SIMULATED, ClusterState
 from clusters.eventlog.facts import number_facts
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, default_log, opening
-from clusters.inventory.delta import IMPORT_SOURCE, delta, kept_places, known_from
+from clusters.inventory.delta import delta, kept_places, known_from
 from clusters.inventory.export import native_yaml
 from clusters.inventory.model import BadInventory, Known, Options, Problem
 from clusters.inventory.names import plain

@@ -12,8 +12,8 @@ from django.db import transaction
 
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.events import MAX_SOURCE
+from clusters.domain.health import PERSON
 from frontend.accounts.roles import Role, administrators, grant
-from scheduling.domain.node_commands import PERSON
 
 security = logging.getLogger("slicekeeper.security")
 

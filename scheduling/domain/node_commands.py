@@ -11,12 +11,9 @@ from collections.abc import Callable
 from clusters.domain.commands import MarkNode, NodeVerb
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.events import Payload
-from clusters.domain.health import Flag
+from clusters.domain.health import PERSON, Flag
 from clusters.domain.health_events import NodeDraining, NodeFailed, NodeReleased, NodeUndrained, RepairFinished
 from clusters.domain.state import ClusterState, Node
-
-#: Sources of people begin so; the rest is the user's name.
-PERSON = "user:"
 
 
 def mark_node(state: ClusterState, command: MarkNode) -> Decision | Refusal:

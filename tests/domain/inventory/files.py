@@ -8,8 +8,9 @@ from typing import Any
 
 from clusters.domain.events import Event, Payload, subject_of
 from clusters.domain.evolve import evolve
+from clusters.domain.health import IMPORT_SOURCE
 from clusters.domain.state import ClusterState
-from clusters.inventory.delta import IMPORT_SOURCE, delta, known_from
+from clusters.inventory.delta import delta, known_from
 from clusters.inventory.model import Inventory, Known, Options
 from clusters.inventory.reading import read_inventory
 

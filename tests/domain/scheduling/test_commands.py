@@ -242,3 +242,17 @@ def test_a_quarantine_is_released() -> None:
 
 def test_an_unknown_node_is_refused() -> None:
     assert _refusal(World(racks(1)), MarkNode(node="x", verb=NodeVerb.FAIL, by="op")) == ("unknown", "there is no node x in this cluster")
+
+
+def test_what_a_person_says_counts_though_the_wall_clock_was_set_back() -> None:
+    world = World(racks(1))
+    for world.now, verb in ((100, NodeVerb.FAIL), (110, NodeVerb.REPAIR), (120, NodeVerb.DRAIN), (130, NodeVerb.UNDRAIN)):
+        world.mark("r1-n1", verb)
+    job = world.run(ask(18, slice_size=18))
+    world.now = 50
+    world.mark("r1-n1", NodeVerb.FAIL)
+    assert world.state.nodes["r1-n1"].condition is Condition.FAILED
+    assert "r1-n1" not in job.held_nodes
+    for world.now, verb in ((40, NodeVerb.REPAIR), (30, NodeVerb.DRAIN), (20, NodeVerb.UNDRAIN)):
+        world.mark("r1-n1", verb)
+    assert world.state.nodes["r1-n1"].condition is Condition.HEALTHY

@@ -8,14 +8,16 @@ import pytest
 
 from clusters.domain.errors import ClusterExists, InvalidRequest, SourceConflict, UnknownCluster
 from clusters.domain.events import NewEvent, Payload
+from clusters.domain.health import IMPORT_SOURCE
 from clusters.domain.health_events import NodeQuarantined
 from clusters.domain.invariants import check
 from clusters.domain.inventory_events import ClockSet, ClusterCreated, NodeRegistered, RackRegistered
 from clusters.domain.job_events import JobFinished, WorkStopped
+from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, create_cluster, default_log
 from clusters.eventlog.verify import verify
 from clusters.inventory import service
-from clusters.inventory.delta import IMPORT_SOURCE, delta
+from clusters.inventory.delta import delta
 from clusters.inventory.model import BadInventory, Inventory, Known
 from clusters.inventory.service import ImportReport, inventory_export, inventory_import
 from scheduling.domain.decide import decide
@@ -112,6 +114,13 @@ def test_a_dry_run_tells_what_would_be_and_changes_nothing() -> None:
 def test_the_same_change_is_told_again_once_it_was_undone() -> None:
     for content, events in ((RACK, 5), (QUARANTINED, 1), (RACK, 1), (QUARANTINED, 1), (QUARANTINED, 0)):
         assert take(content).events == events
+
+
+def test_an_import_counts_though_the_wall_clock_was_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    hour = 3_600 * 1_000_000
+    for number, content in enumerate((RACK, QUARANTINED, RACK, QUARANTINED, RACK)):
+        monkeypatch.setattr(service, "wall_now", lambda number=number: wall_now() - number * hour)
+        assert take(content).states == ({"quarantined": 1, "healthy": 3} if content is QUARANTINED else {"healthy": 4})
 
 
 def test_an_import_that_was_overtaken_is_worked_out_anew(monkeypatch: pytest.MonkeyPatch) -> None:
