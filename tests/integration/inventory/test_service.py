@@ -118,8 +118,9 @@ def test_the_same_change_is_told_again_once_it_was_undone() -> None:
 
 def test_an_import_counts_though_the_wall_clock_was_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
     hour = 3_600 * 1_000_000
-    for number, content in enumerate((RACK, QUARANTINED, RACK, QUARANTINED, RACK)):
-        monkeypatch.setattr(service, "wall_now", lambda number=number: wall_now() - number * hour)
+    start = wall_now()
+    for hours, content in ((0, RACK), (9, QUARANTINED), (8, RACK), (7, QUARANTINED), (6, RACK)):
+        monkeypatch.setattr(service, "wall_now", lambda hours=hours: start + hours * hour)
         assert take(content).states == ({"quarantined": 1, "healthy": 3} if content is QUARANTINED else {"healthy": 4})
 
 
