@@ -7,7 +7,7 @@ part="${1:-web}"
 case "$part" in
 web)
   # Which proxies may say where a request came from: FORWARDED_ALLOW_IPS, read by uvicorn itself.
-  exec python -m uvicorn config.asgi:application --host 0.0.0.0 --port 8000 --lifespan off --no-server-header \
+  exec python -m uvicorn config.asgi:application --host 0.0.0.0 --port 8000 --lifespan off --no-server-header --ws-per-message-deflate false \
     --timeout-graceful-shutdown 5 "$@"
   ;;
 worker)
