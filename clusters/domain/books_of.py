@@ -63,11 +63,14 @@ def _is_stopping(state: ClusterState, job_name: str, node_name: str) -> bool:
 
 
 def _free_uses(state: ClusterState, domain: int) -> dict[int, Use]:
-    """Bit -> use of the domain's free nodes: the last owed ones are spares; of the others whole slices are idle, the rest stranded."""
+    """Bit -> use of the domain's free nodes: the reserved ones; of the others the last owed ones are spares, whole slices idle, the rest
+    stranded."""
     space = state.space
-    free = space.free[domain]
+    reserved = space.free[domain] & space.reserved[domain]
+    free = space.free[domain] & ~reserved
     bits = [bit for bit in range(free.bit_length()) if free >> bit & 1]
-    others = len(bits) - space.owed(domain, state.policy)
+    others = max(0, len(bits) - space.owed(domain, state.policy))
     size = domain_slice(space.topology.domains[domain].size, state.policy)
     idle = others // size * size
-    return {bit: Use.IDLE if place < idle else Use.STRANDED if place < others else Use.SPARE for place, bit in enumerate(bits)}
+    uses = {bit: Use.IDLE if place < idle else Use.STRANDED if place < others else Use.SPARE for place, bit in enumerate(bits)}
+    return uses | {bit: Use.RESERVED for bit in range(reserved.bit_length()) if reserved >> bit & 1}

@@ -12,8 +12,9 @@ from clusters.domain.books import Condition
 from clusters.domain.clock import Clock
 from clusters.domain.health import Flag, Mark, Marks
 from clusters.domain.job_events import AfterStop
-from clusters.domain.jobs import JobKind, JobRequest, JobState, Recovery
-from clusters.domain.policy import DefragMode, Policy, QueueOrder, SparesScope
+from clusters.domain.jobs import JobState, load_request
+from clusters.domain.policy import load_policy
+from clusters.domain.reservations import Reservation
 from clusters.domain.state import ClusterState, Job, Node, Rack, Slice
 
 Plain = dict[str, Any]
@@ -33,6 +34,7 @@ _JOB_FIELDS = (
     "generation",
     "swaps",
     "moves",
+    "preemptions",
 )
 _STATE_FIELDS = ("seq", "name", "connector", "frontier", "policy_version")
 
@@ -54,6 +56,7 @@ def dump_state(state: ClusterState) -> Plain:
         "tally": dict(sorted(state.tally.items())),
         "plans": {plan: list(positions) for plan, positions in sorted(state.plans.items())},
         "arrived": dict(sorted(state.arrived.items())),
+        "reservations": [asdict(reservation) for _, reservation in sorted(state.reservations.items())],
     }
 
 
@@ -64,15 +67,7 @@ def load_state(plain: Plain) -> ClusterState:
         setattr(state, field, plain[field])
     state.options = dict(plain["options"])
     state.clock = Clock(**plain["clock"])
-    policy = plain["policy"]
-    state.policy = Policy(
-        **{
-            **policy,
-            "spares_scope": SparesScope(policy["spares_scope"]),
-            "queue_order": QueueOrder(policy["queue_order"]),
-            "defrag_mode": DefragMode(policy["defrag_mode"]),
-        }
-    )
+    state.policy = load_policy(plain["policy"])
     state.racks = {name: Rack(name, block, trays) for name, block, trays in plain["racks"]}
     state.nodes = {node.name: node for node in map(_load_node, plain["nodes"])}
     state.jobs = {job.id: job for job in map(_load_job, plain["jobs"])}
@@ -83,6 +78,8 @@ def load_state(plain: Plain) -> ClusterState:
     state.tally = dict(plain["tally"])
     state.plans = {plan: list(positions) for plan, positions in plain["plans"].items()}
     state.arrived = dict(plain["arrived"])
+    reservations = (Reservation(**{**kept, "nodes": tuple(kept["nodes"])}) for kept in plain["reservations"])
+    state.reservations = {reservation.job: reservation for reservation in reservations}
     return state
 
 
@@ -142,12 +139,10 @@ def _dump_job(job: Job) -> Plain:
 
 
 def _load_job(plain: Plain) -> Job:
-    request = plain["request"]
-    asked = JobRequest(**{**request, "kind": JobKind(request["kind"]), "recovery": Recovery(request["recovery"])})
     job = Job(
         id=plain["id"],
         seq=plain["seq"],
-        request=asked,
+        request=load_request(plain["request"]),
         submitted_by=plain["submitted_by"],
         submitted_at=plain["submitted_at"],
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from clusters.domain import health_events, inventory_events, job_events
+from clusters.domain import health_events, inventory_events, job_events, space_events
 from clusters.domain.ids import Instant
 from clusters.domain.policy import Policy
 
@@ -19,7 +19,7 @@ from clusters.domain.policy import Policy
 class PolicyActivated:
     """A policy is in force from here on; running jobs keep their slices."""
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
     version: int
     policy: Policy
     reason: str
@@ -57,11 +57,15 @@ Payload = (
     | job_events.NodeSwapped
     | job_events.SliceMoved
     | job_events.SliceStalled
+    | job_events.JobPreempted
     | job_events.JobRequeued
     | job_events.JobFinished
     | job_events.JobFailed
     | job_events.JobCancelled
     | job_events.JobChanged
+    | space_events.SpaceReserved
+    | space_events.SpaceFreed
+    | space_events.ReservationExpired
     | PolicyActivated
 )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clusters.domain import evolve_health, evolve_inventory, evolve_jobs
+from clusters.domain import evolve_health, evolve_inventory, evolve_jobs, evolve_space
 from clusters.domain.errors import BrokenInvariant, UnknownEvent
 from clusters.domain.events import PAYLOADS, Event
 from clusters.domain.state import ClusterState
@@ -20,9 +20,9 @@ FLEET_SOURCE = "fleet"
 
 Handler = Callable[[ClusterState, Event, Any], None]
 
-HANDLERS: dict[str, Handler] = {
-    cls.__name__: handler for module in (evolve_inventory, evolve_health, evolve_jobs) for cls, handler in module.HANDLERS.items()
-}
+_MODULES = (evolve_inventory, evolve_health, evolve_jobs, evolve_space)
+
+HANDLERS: dict[str, Handler] = {cls.__name__: handler for module in _MODULES for cls, handler in module.HANDLERS.items()}
 
 if HANDLERS.keys() != PAYLOADS.keys():
     raise UnknownEvent(f"no fold for {sorted(HANDLERS.keys() ^ PAYLOADS.keys())}")

@@ -10,6 +10,7 @@ from clusters.domain import job_events as ev
 from clusters.domain.allocation import hold_slice, hold_spare, release_nodes, settle, want_spares
 from clusters.domain.errors import BrokenInvariant
 from clusters.domain.events import Event
+from clusters.domain.evolve_space import free_reservation
 from clusters.domain.ids import job_id
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobState
 from clusters.domain.state import ClusterState, Job
@@ -57,6 +58,7 @@ def _dequeue(state: ClusterState, job: Job) -> None:
 def _held(state: ClusterState, _: Event, payload: ev.JobHeld) -> None:
     job = state.jobs[payload.job]
     _dequeue(state, job)
+    free_reservation(state, job.id)
     job.state = JobState.HELD
     job.reason = payload.reason
     job.blocked = ""
@@ -81,6 +83,7 @@ def _placed(state: ClusterState, event: Event, payload: ev.JobPlaced) -> None:
     if payload.generation != job.generation + 1:
         raise BrokenInvariant(f"job {job.id} was placed as generation {payload.generation} after {job.generation}")
     _dequeue(state, job)
+    free_reservation(state, job.id)
     job.generation = payload.generation
     job.state = JobState.PLACED
     job.blocked = ""
@@ -134,6 +137,7 @@ def _leave_active(state: ClusterState, job: Job) -> None:
         want_spares(state, job, wanted=False)
     state.lost.discard(job.id)
     _dequeue(state, job)
+    free_reservation(state, job.id)
     _touch(state, job)
 
 
@@ -191,6 +195,13 @@ def _stalled(state: ClusterState, _: Event, payload: ev.SliceStalled) -> None:
     job.counts = dict(payload.counts)
 
 
+def _preempted(state: ClusterState, _: Event, payload: ev.JobPreempted) -> None:
+    """Told beside the StopRequested that takes its nodes back."""
+    job = state.jobs[payload.job]
+    job.preemptions += 1
+    _count(state, "preemptions")
+
+
 def _requeued(state: ClusterState, _: Event, payload: ev.JobRequeued) -> None:
     job = state.jobs[payload.job]
     state.stopped.discard(job.id)
@@ -241,6 +252,7 @@ HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
     ev.NodeSwapped: _swapped,
     ev.SliceMoved: _moved,
     ev.SliceStalled: _stalled,
+    ev.JobPreempted: _preempted,
     ev.JobRequeued: _requeued,
     ev.JobFinished: _ended(JobState.FINISHED),
     ev.JobFailed: _ended(JobState.FAILED),

@@ -112,7 +112,7 @@ class Arrival:
 class ArrivalsPlanned:
     """Jobs that a simulated fleet will submit at `base` + offset, at most 500 an event."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2  # 1 had requests as JobSubmitted 2 had
     plan: str  # digest of the file; with the row it makes each submission unique
     base: Instant
     items: tuple[Arrival, ...]

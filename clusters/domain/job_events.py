@@ -30,7 +30,7 @@ class AfterStop(StrEnum):
 class JobSubmitted:
     """A user or a trace asked for work. Its position gives the job's id."""
 
-    VERSION: ClassVar[int] = 2  # 1 had no `arrival`
+    VERSION: ClassVar[int] = 3  # 1 had no `arrival`; 2 had requests without levels, layers, parts, plan, class, limits and dependencies
     request: JobRequest
     submitted_by: str
     arrival: str = ""  # "plan:row" of the trace that the simulated fleet plays, else empty
@@ -146,6 +146,17 @@ class SliceStalled:
     slice: int
     code: str
     counts: dict[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPreempted:
+    """The job gives its nodes to another, and waits again once its work has stopped: not its fault, so no retry is charged."""
+
+    VERSION: ClassVar[int] = 1
+    job: str
+    generation: int
+    by: str  # the job it makes room for; "" where an operator wants the room
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
+from clusters.domain.constraints import (
+    MAX_NAME,
+    MAX_NODES,
+    JobPart,
+    Layer,
+    LevelMode,
+    ParallelPlan,
+    check_layers,
+    check_parts,
+    load_constraints,
+)
 from clusters.domain.errors import InvalidRequest
+from clusters.domain.ids import Instant
 
 
 class JobKind(StrEnum):
@@ -15,6 +28,7 @@ class JobKind(StrEnum):
     INFERENCE = "inference"
     BATCH = "batch"
     INTERACTIVE = "interactive"
+    RL = "rl"  # trainer slices and rollout nodes: parts that are placed together or not at all
 
 
 class Recovery(StrEnum):
@@ -46,8 +60,7 @@ ACTIVE = frozenset({JobState.PLACED, JobState.STARTING, JobState.RUNNING, JobSta
 TERMINAL = frozenset({JobState.FINISHED, JobState.FAILED, JobState.CANCELLED})
 
 PRIORITY_RANGE = (-1000, 1000)
-MAX_NODES = 100_000
-MAX_NAME = 64
+MAX_AFTER = 32
 #: Ten years: longer than any job, short enough to keep instants in 63 bits.
 MAX_SECONDS = 315_360_000
 
@@ -76,6 +89,16 @@ class JobRequest:
     recovery: Recovery = Recovery.CHECKPOINT
     team: str = ""
     held: bool = False  # submitted on hold
+    priority_class: str = ""  # of the policy; "" = its first
+    level: str = ""  # of the topology, with `mode`; "" = none in particular
+    mode: LevelMode = LevelMode.ANY
+    layers: tuple[Layer, ...] = ()  # outermost first; slices are the innermost one and not named here
+    exclusive: bool = False  # no other work in its domains
+    parts: tuple[JobPart, ...] = ()  # where they differ; `nodes` is then their sum
+    plan: ParallelPlan | None = None  # its TP x EP group, in whole nodes, is the unit of slices unless slice_size is given
+    time_limit_s: int | None = None  # work that runs longer is stopped, and the job fails
+    not_before: Instant | None = None  # cluster time before which it does not start
+    after: tuple[str, ...] = ()  # ids of jobs that must have finished
 
     def __post_init__(self) -> None:
         """Refuse what no cluster could mean; raises InvalidRequest."""
@@ -87,6 +110,12 @@ class JobRequest:
             value = getattr(self, field)
             if value is not None and not low <= value <= high:
                 raise InvalidRequest(field, value, f"give a whole number from {low} to {high}")
+        if self.mode is LevelMode.REQUIRED and not self.level:
+            raise InvalidRequest("level", self.level, "name the level that is required")
+        if len(self.after) > MAX_AFTER:
+            raise InvalidRequest("after", len(self.after), f"give at most {MAX_AFTER} jobs")
+        check_layers(self.layers, self.slice_size or 1)
+        check_parts(self.parts, self.nodes)
 
 
 _RANGES: tuple[tuple[str, int, int], ...] = (
@@ -98,7 +127,14 @@ _RANGES: tuple[tuple[str, int, int], ...] = (
     ("priority", *PRIORITY_RANGE),
     ("expected_run_s", 1, MAX_SECONDS),
     ("checkpoint_interval_s", 1, MAX_SECONDS),
+    ("time_limit_s", 1, MAX_SECONDS),
 )
+
+
+def load_request(plain: dict[str, Any]) -> JobRequest:
+    """The request whose `asdict` this is."""
+    enums = {"kind": JobKind(plain["kind"]), "recovery": Recovery(plain["recovery"])}
+    return JobRequest(**{**plain, **enums, **load_constraints(plain)})
 
 
 def _check_text(field: str, value: str, *, required: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 from clusters.domain.errors import InvalidRequest
 
@@ -29,6 +30,14 @@ class QueueOrder(StrEnum):
 
     AGE = "age"  # the oldest first
     SIZE = "size"  # the smallest first, then the oldest
+
+
+class Backfill(StrEnum):
+    """What may run ahead of a job that has no room yet."""
+
+    OFF = "off"  # whatever fits: nothing is kept for large jobs
+    EASY = "easy"  # what does not delay the first jobs that wait, see `reservation_depth`
+    CONSERVATIVE = "conservative"  # what delays none of the jobs ahead of it
 
 
 class DefragMode(StrEnum):
@@ -149,6 +158,53 @@ SETTINGS: tuple[Setting, ...] = (
         "with size, small jobs can keep a large one waiting for long.",
     ),
     Setting(
+        name="backfill",
+        label="Backfill",
+        group=_QUEUE,
+        choices=Backfill,
+        used=False,
+        meaning="What may start ahead of a job that has no room yet: whatever fits (off), what does not delay the first jobs that wait "
+        "(easy), or what delays no job ahead of it (conservative).",
+    ),
+    Setting(
+        name="reservation_depth",
+        label="Reservations at once",
+        group=_QUEUE,
+        unit="jobs",
+        low=1,
+        high=64,
+        used=False,
+        meaning="So many jobs at the head of the queue have nodes kept for them under easy backfill.",
+    ),
+    Setting(
+        name="default_run_s",
+        label="Run time taken",
+        group=_QUEUE,
+        unit="seconds",
+        low=60,
+        high=30 * DAY_S,
+        used=False,
+        meaning="How long a job is taken to run that states neither a time limit nor an expected run time.",
+    ),
+    Setting(
+        name="refusal_settle_s",
+        label="Reasons settle for",
+        group=_QUEUE,
+        unit="seconds",
+        high=DAY_S,
+        used=False,
+        meaning="A waiting job's reason is told anew at most so often while it changes back and forth.",
+    ),
+    Setting(
+        name="fair_share_half_life_h",
+        label="Fair share half-life",
+        group=_QUEUE,
+        unit="hours",
+        high=24 * 365,
+        used=False,
+        meaning="After so long past use counts half when teams compete in one priority class; 0: teams' past use does not count.",
+    ),
+    Setting(
         name="interactive_preemptible",
         label="Interactive work may be preempted",
         group=_QUEUE,
@@ -163,6 +219,15 @@ SETTINGS: tuple[Setting, ...] = (
         low=1,
         high=1000,
         meaning="A node that failed so often is chosen last among equal ones.",
+    ),
+    Setting(
+        name="incident_memory_s",
+        label="Incidents remembered",
+        group=_FAILURES,
+        unit="seconds",
+        high=30 * DAY_S,
+        used=False,
+        meaning="A domain in which a node failed less than this ago is chosen after others that serve as well.",
     ),
     Setting(
         name="unreachable_limit_s",
@@ -251,8 +316,14 @@ class Policy:
     spares_scope: SparesScope = SparesScope.WITH_JOBS
     lending: bool = False
     queue_order: QueueOrder = QueueOrder.AGE
+    backfill: Backfill = Backfill.EASY
+    reservation_depth: int = 4
+    default_run_s: int = DAY_S
+    refusal_settle_s: int = 60
+    fair_share_half_life_h: int = 0
     interactive_preemptible: bool = False
     offender_failures: int = 2
+    incident_memory_s: int = 3_600
     unreachable_limit_s: int = 300
     soft_signals: int = 3
     breaker_percent: int = 10
@@ -273,6 +344,12 @@ class Policy:
 
 
 _DEFAULTS: dict[str, Value] = asdict(Policy())
+
+
+def load_policy(plain: dict[str, Any]) -> Policy:
+    """The policy whose `asdict` this is."""
+    enums = {setting.name: setting.choices(plain[setting.name]) for setting in SETTINGS if setting.choices is not None}
+    return Policy(**{**plain, **enums})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

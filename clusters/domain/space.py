@@ -23,6 +23,7 @@ class Space:
         "offenders",
         "owing",
         "placeable",
+        "reserved",
         "stamp",
         "topology",
         "used",
@@ -30,7 +31,7 @@ class Space:
     )
 
     #: What follows from who holds what and how the nodes are, and so can be built anew and compared.
-    COMPARED = ("placeable", "used", "free", "count", "degraded", "offenders", "wants", "owing", "buckets", "gpu_free")
+    COMPARED = ("placeable", "used", "free", "count", "degraded", "offenders", "reserved", "wants", "owing", "buckets", "gpu_free")
 
     def __init__(self, topology: Topology) -> None:
         size = len(topology.domains)
@@ -42,6 +43,7 @@ class Space:
         self.count = [0] * size  # bits of free
         self.degraded = [0] * size
         self.offenders = [0] * size  # nodes that failed as often as the policy says
+        self.reserved = [0] * size  # kept for a job that waits; who may use them meanwhile is the scheduler's matter
         self.stamp = [0] * size
         self.wants: list[tuple[int | None, ...]] = [()] * size  # spares that each multi-node slice there asks for (None: policy)
         self.owing: dict[int | None, int] = {}  # spares asked for -> mask over domains in which some slice asks for so many
@@ -55,7 +57,7 @@ class Space:
         twin = object.__new__(Space)
         twin.topology = self.topology
         twin.at = self.at
-        for name in ("placeable", "used", "free", "count", "degraded", "offenders", "stamp", "buckets", "wants", "owing"):
+        for name in ("placeable", "used", "free", "count", "degraded", "offenders", "reserved", "stamp", "buckets", "wants", "owing"):
             setattr(twin, name, getattr(self, name).copy())
         twin.gpu_free = self.gpu_free.copy()
         return twin
@@ -71,6 +73,12 @@ class Space:
         """Record that the node is a repeat offender."""
         domain, bit = self.locate(node)
         self.offenders[domain] |= bit
+
+    def reserve(self, node: int, *, on: bool = True) -> None:
+        """Record that the node is kept for a waiting job, or no longer."""
+        domain, bit = self.locate(node)
+        self.reserved[domain] = _with(self.reserved[domain], bit, on)
+        self._touch(domain)
 
     def take(self, node: int) -> None:
         """The whole node is in use."""

@@ -13,6 +13,7 @@ from clusters.domain.ids import Instant
 from clusters.domain.job_events import AfterStop
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState
 from clusters.domain.policy import Policy
+from clusters.domain.reservations import Reservation
 from clusters.domain.space import Space
 from clusters.domain.topology import Site, Topology, build_topology
 
@@ -105,6 +106,7 @@ class Job:
         "leaving",
         "moves",
         "placed_at",
+        "preemptions",
         "priority",
         "reason",
         "request",
@@ -140,6 +142,7 @@ class Job:
         self.after: AfterStop | None = None  # what comes once everything has stopped
         self.swaps = 0
         self.moves = 0
+        self.preemptions = 0
 
     @property
     def holders_stop(self) -> bool:
@@ -179,6 +182,7 @@ class ClusterState:
         self.tally: dict[str, int] = {}  # jobs ever submitted, finished, failed, cancelled, swaps, moves
         self.plans: dict[str, list[int]] = {}  # plan -> positions of its ArrivalsPlanned events
         self.arrived: dict[str, int] = {}  # plan -> rows submitted so far
+        self.reservations: dict[str, Reservation] = {}  # by the job they are for
         self._space: Space | None = None
 
     @property
@@ -203,25 +207,31 @@ class ClusterState:
         self._space = None
 
     def fresh_space(self) -> Space:
-        """The dense state built from nodes and jobs alone."""
+        """The dense state built from nodes, jobs and reservations alone."""
         space = Space(build_topology(self._site(node) for node in self.nodes.values()))
         space.at = self.seq
         space.stamp = [self.seq] * len(space.stamp)
         for index, site in enumerate(space.topology.nodes):
-            node = self.nodes[site.name]
-            space.set_placeable(index, node.placeable, degraded=node.condition is Condition.DEGRADED)
-            if node.failures >= self.policy.offender_failures:
-                space.set_offender(index)
-            if node.job:
-                space.take(index)
-            for gpus in node.shares.values():
-                space.take_gpus(index, gpus)
+            self._fill(space, index, self.nodes[site.name])
+        for reservation in self.reservations.values():
+            for name in reservation.nodes:
+                if name in space.topology.index:
+                    space.reserve(space.topology.index[name])
         for job in self.jobs.values():
             for number in wanting_slices(job):
                 domain = space.topology.domain_index.get(job.slices[number].domain)
                 if domain is not None:
                     space.add_want(domain, job.request.spares)
         return space
+
+    def _fill(self, space: Space, index: int, node: Node) -> None:
+        space.set_placeable(index, node.placeable, degraded=node.condition is Condition.DEGRADED)
+        if node.failures >= self.policy.offender_failures:
+            space.set_offender(index)
+        if node.job:
+            space.take(index)
+        for gpus in node.shares.values():
+            space.take_gpus(index, gpus)
 
     def _site(self, node: Node) -> Site:
         rack = self.racks.get(node.rack)

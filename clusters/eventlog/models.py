@@ -11,8 +11,8 @@ from typing import Any, Never
 
 from django.db import models
 
+from clusters.domain.constraints import MAX_NAME
 from clusters.domain.events import MAX_SOURCE, MAX_SOURCE_ID
-from clusters.domain.jobs import MAX_NAME
 from clusters.eventlog.codec import DIGEST_BYTES
 from clusters.eventlog.facts import MAX_CLUSTER
 

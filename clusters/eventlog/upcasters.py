@@ -33,9 +33,51 @@ def _policy_activated_1(fields: Fields) -> Fields:
     return {**fields, "policy": {**since, **fields["policy"]}}
 
 
+def _job_submitted_2(fields: Fields) -> Fields:
+    """Requests were simpler: what they did not say then has the defaults of today."""
+    return {**fields, "request": _simple_request(fields["request"])}
+
+
+def _arrivals_planned_1(fields: Fields) -> Fields:
+    """As of JobSubmitted 2."""
+    return {**fields, "items": [{**item, "request": _simple_request(item["request"])} for item in fields["items"]]}
+
+
+def _simple_request(request: Fields) -> Fields:
+    since = {
+        "priority_class": "",
+        "level": "",
+        "mode": "any",
+        "layers": [],
+        "exclusive": False,
+        "parts": [],
+        "plan": None,
+        "time_limit_s": None,
+        "not_before": None,
+        "after": [],
+    }
+    return {**since, **request}
+
+
+def _policy_activated_2(fields: Fields) -> Fields:
+    """Nothing was kept for jobs that wait, and neither reasons nor incidents had settings."""
+    since = {
+        "backfill": "off",
+        "reservation_depth": 4,
+        "default_run_s": 86_400,
+        "refusal_settle_s": 0,
+        "fair_share_half_life_h": 0,
+        "incident_memory_s": 0,
+    }
+    return {**fields, "policy": {**since, **fields["policy"]}}
+
+
 UPCASTERS: Mapping[tuple[str, int], Callable[[Fields], Fields]] = {
     ("JobSubmitted", 1): _job_submitted_1,
+    ("JobSubmitted", 2): _job_submitted_2,
+    ("ArrivalsPlanned", 1): _arrivals_planned_1,
     ("PolicyActivated", 1): _policy_activated_1,
+    ("PolicyActivated", 2): _policy_activated_2,
 }
 
 

@@ -10,10 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters.domain.commands import SubmitJob
+from clusters.domain.constraints import MAX_NAME, MAX_NODES
 from clusters.domain.decision import Refusal
 from clusters.domain.jobs import (
-    MAX_NAME,
-    MAX_NODES,
     MAX_SECONDS,
     PRIORITY_RANGE,
     JobKind,

@@ -7,7 +7,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters.domain.jobs import ACTIVE, MAX_NODES
+from clusters.domain.constraints import MAX_NODES
+from clusters.domain.jobs import ACTIVE
 from frontend.api.base import ApiView, answer
 from frontend.api.fields import Input, OneOf, Shaped, Text, WholeNumber, checked
 from frontend.api.jobs import JOB_ID, SUCH_AS

@@ -10,11 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
-from clusters.domain.clock import cluster_now
 from clusters.domain.errors import UnknownCluster, UnknownEvent, UnknownSubject
-from clusters.domain.ids import Instant
 from clusters.domain.state import NO_ENGINE, ClusterState
-from clusters.eventlog.log import wall_now
 from frontend.live.view import clock_of
 from frontend.selectors.clusters import cluster_names, place_of
 
@@ -56,8 +53,3 @@ def part(cluster: str) -> dict[str, Any]:
 def switcher() -> dict[str, Any]:
     """The clusters that the bar offers; reads the database, so no state is held meanwhile."""
     return {"clusters": cluster_names()}
-
-
-def now_of(state: ClusterState) -> Instant:
-    """Cluster time now."""
-    return cluster_now(state, wall_now())

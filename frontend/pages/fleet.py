@@ -12,10 +12,10 @@ from django.views.decorators.http import require_safe
 from clusters.domain.errors import BrokenInvariant, UnknownEvent
 from clusters.domain.jobs import JobState
 from clusters.domain.state import ClusterState
-from frontend.pages.base import frame, now_of, page, part, switcher
+from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.palette import CONDITIONS, USES
 from frontend.pages.spares import spares_context
-from frontend.selectors.clusters import cluster_names, cluster_summary, reading
+from frontend.selectors.clusters import cluster_names, cluster_summary, now_of, reading
 from frontend.selectors.events import latest_events
 from frontend.selectors.jobs import reason_of
 from frontend.selectors.telling import QUIET, Told, tell
@@ -94,7 +94,8 @@ def overview(cluster: str) -> dict[str, Any]:
 
 def queue(state: ClusterState) -> list[dict[str, Any]]:
     """The first waiting jobs, in the order in which they are tried."""
-    now, trial = now_of(state), Trial(state)
+    now = now_of(state)
+    trial = Trial(state, now)
     jobs = [state.jobs[name] for name in in_order(state)[:MOST_QUEUED]]
     return [
         {

@@ -6,8 +6,9 @@ from typing import Any
 
 from django import forms
 
+from clusters.domain.constraints import MAX_NAME
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.jobs import MAX_NAME, JobKind, JobRequest, Recovery, default_restartable
+from clusters.domain.jobs import JobKind, JobRequest, Recovery, default_restartable
 from frontend.pages.durations import seconds_of
 
 _WHOLE = "Give a whole number."

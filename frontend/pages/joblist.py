@@ -9,8 +9,9 @@ from typing import Any
 from django.http import QueryDict
 from django.urls import reverse
 
+from clusters.domain.constraints import MAX_NAME
 from clusters.domain.ids import Instant
-from clusters.domain.jobs import MAX_NAME, JobKind, JobState
+from clusters.domain.jobs import JobKind, JobState
 from frontend.pages.palette import JOB_STATES
 from frontend.selectors.jobs import JobFilter, JobItem, job_choices, list_items
 

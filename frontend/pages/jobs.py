@@ -8,11 +8,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from clusters.domain.decision import Refusal
 from frontend.accounts.access import caller_of
-from frontend.pages.base import frame, now_of, page, part, switcher
+from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.forms import JobForm
 from frontend.pages.joblist import filters_context, read_query, rows_context
 from frontend.pages.jobview import job_context
-from frontend.selectors.clusters import reading
+from frontend.selectors.clusters import now_of, reading
 from frontend.selectors.jobs import job_events
 from scheduling.domain.refusals import explain
 from scheduling.services import job_submit

@@ -12,8 +12,8 @@ from clusters.domain.ids import Instant
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState, Recovery
 from clusters.domain.state import ClusterState, Slice
 from frontend.accounts.roles import Caller
-from frontend.pages.base import now_of
 from frontend.pages.durations import span_of
+from frontend.selectors.clusters import now_of
 from frontend.selectors.jobs import JobFacts, Waiting, job_facts
 from frontend.selectors.nodes import uses_of
 from frontend.selectors.telling import size_of, tell

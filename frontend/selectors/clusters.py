@@ -9,9 +9,12 @@ import msgspec
 
 from clusters.domain.books import Condition, Use
 from clusters.domain.books_of import Books, read_books
+from clusters.domain.clock import cluster_now
+from clusters.domain.ids import Instant
 from clusters.domain.state import ClusterState
 from clusters.eventlog.follow import LiveCluster
 from clusters.eventlog.live import live
+from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log
 from frontend.live.fleets import fleet_of
 from frontend.live.frames import Clock, Fleet
@@ -101,3 +104,8 @@ def place_of(cluster: str, state: ClusterState) -> Place:
     """The position of the state that the caller holds."""
     followed: LiveCluster = live(cluster)
     return Place(state.seq, layout_of(state).epoch(followed.position.epoch))
+
+
+def now_of(state: ClusterState) -> Instant:
+    """Cluster time now."""
+    return cluster_now(state, wall_now())

@@ -18,7 +18,7 @@ from clusters.domain.state import ClusterState, Job
 from clusters.eventlog.job_records import job_records
 from clusters.eventlog.models import JobRecord
 from clusters.eventlog.store import default_log
-from frontend.selectors.clusters import reading
+from frontend.selectors.clusters import now_of, reading
 from frontend.selectors.life import life_of
 from scheduling.domain.refusals import explain
 from scheduling.domain.trial import Trial
@@ -128,7 +128,7 @@ def list_items(cluster: str, chosen: JobFilter, rows: Iterable[JobRecord], *, fi
     """Rows of the projection as they are now; on the first page, what is too new to be among them comes before."""
     newest = newest_record(cluster) if first else 0
     with reading(cluster) as state:
-        trial = Trial(state)
+        trial = Trial(state, now_of(state))
         fresh = _fresh(trial, chosen, newest) if first else []
         return [*fresh, *(record_item(trial, record) for record in rows)]
 
@@ -221,7 +221,7 @@ def reason_of(trial: Trial, job: Job) -> str:
 
 
 def _waiting(state: ClusterState, job: Job | None) -> Waiting | None:
-    refusal = refusal_now(Trial(state), job) if job else None
+    refusal = refusal_now(Trial(state, now_of(state)), job) if job else None
     return Waiting(refusal.code, explain(refusal), dict(refusal.counts)) if refusal else None
 
 

@@ -13,6 +13,7 @@ from clusters.domain.events import PolicyActivated
 from clusters.domain.policy import SETTINGS, Change, Policy, Setting, Value, difference
 from clusters.domain.state import ClusterState
 from clusters.eventlog.store import default_log
+from frontend.selectors.clusters import now_of
 from scheduling.domain.policy_commands import Outlook, outlook
 
 
@@ -136,7 +137,8 @@ def change_facts(changes: Iterable[Change]) -> list[ChangeFacts]:
 def forecast(state: ClusterState, policy: Policy) -> PolicyForecast:
     """What the policy would change, in itself and in the cluster; the caller holds the state."""
     changes = change_facts(difference(state.policy, policy))
-    return PolicyForecast(changes, _facts(outlook(state, state.policy)), _facts(outlook(state, policy)))
+    now = now_of(state)
+    return PolicyForecast(changes, _facts(outlook(state, state.policy, now)), _facts(outlook(state, policy, now)))
 
 
 def with_values(policy: Policy, values: Mapping[str, Value]) -> Policy:

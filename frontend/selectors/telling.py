@@ -10,6 +10,7 @@ from typing import Any
 from clusters.domain import health_events as health
 from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
+from clusters.domain import space_events as space
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Event, Payload, PolicyActivated
 from clusters.domain.jobs import JobRequest
@@ -59,6 +60,7 @@ _TONES: dict[type, str] = {
     jobs.SliceStalled: "warn",
     jobs.NodeSwapped: "warn",
     jobs.SliceMoved: "warn",
+    jobs.JobPreempted: "warn",
     jobs.JobRequeued: "warn",
     jobs.JobFailed: "bad",
     jobs.JobFinished: "good",
@@ -173,10 +175,14 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     jobs.NodeSwapped: _swapped,
     jobs.SliceMoved: _moved,
     jobs.SliceStalled: _refused("Slice stalled"),
+    jobs.JobPreempted: _job("Preempted"),
     jobs.JobRequeued: _job("Back in the queue"),
     jobs.JobFinished: _job("Finished"),
     jobs.JobFailed: _job("Failed"),
     jobs.JobCancelled: _job("Cancelled"),
     jobs.JobChanged: lambda event: (f"Priority is now {event.priority}", ""),
+    space.SpaceReserved: lambda event: (f"{_many(len(event.nodes), 'node')} reserved", event.reason),
+    space.SpaceFreed: _job("Reservation given up"),
+    space.ReservationExpired: _job("Reservation expired"),
     PolicyActivated: lambda event: (f"Policy {event.version} in force", event.reason),
 }

@@ -38,10 +38,11 @@ _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]
     ChangePriority: change_priority,
     MarkNode: mark_node,
     ChangePolicy: change_policy,
-    RunPass: lambda state, _: run_pass(state),
 }
 
 
 def decide(state: ClusterState, command: Command, now: Instant) -> Decision | Refusal:
-    """What the command leads to in this state; `now` is cluster time, which no decision of today depends on."""
+    """What the command leads to in this state at `now`, in cluster time; only the pass looks at the time."""
+    if isinstance(command, RunPass):
+        return run_pass(state, now)
     return _HANDLERS[type(command)](state, command)

@@ -11,6 +11,7 @@ from itertools import chain
 
 from clusters.domain.decision import Decision
 from clusters.domain.events import Payload
+from clusters.domain.ids import Instant
 from clusters.domain.job_events import AfterStop, JobCancelled, JobPlaced, JobRequeued
 from clusters.domain.state import ClusterState
 from scheduling.domain.queue import place_waiting
@@ -22,9 +23,9 @@ EVENTS_PER_PASS = 128
 NODES_PER_PASS = 512
 
 
-def run_pass(state: ClusterState) -> Decision:
+def run_pass(state: ClusterState, now: Instant) -> Decision:
     """Everything that can be done now, or the first part of it."""
-    trial = Trial(state)
+    trial = Trial(state, now)
     events: list[Payload] = []
     nodes = 0
     for step in chain(settle(state), recover(trial), ([event] for event in place_waiting(trial))):

@@ -14,6 +14,7 @@ from clusters.domain.books_of import domain_uses
 from clusters.domain.commands import ChangePolicy
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.events import PolicyActivated
+from clusters.domain.ids import Instant
 from clusters.domain.job_events import JobPlaced
 from clusters.domain.policy import Policy
 from clusters.domain.slices import cluster_slice, domain_slice
@@ -52,7 +53,7 @@ class Outlook:
     never: int  # waiting jobs that could never start
 
 
-def outlook(state: ClusterState, policy: Policy) -> Outlook:
+def outlook(state: ClusterState, policy: Policy, now: Instant) -> Outlook:
     """What the cluster would be like under the policy; the state is left as it is."""
     twin = under(state, policy)
     counts = dict.fromkeys((Use.IDLE, Use.STRANDED, Use.SPARE), 0)
@@ -69,7 +70,7 @@ def outlook(state: ClusterState, policy: Policy) -> Outlook:
         idle_nodes=counts[Use.IDLE],
         stranded_nodes=counts[Use.STRANDED],
         spare_nodes=counts[Use.SPARE],
-        starting=sum(isinstance(event, JobPlaced) for event in place_waiting(Trial(twin))),
+        starting=sum(isinstance(event, JobPlaced) for event in place_waiting(Trial(twin, now))),
         never=sum(could_never_fit(whole, twin.jobs[name].request, policy) is not None for _, _, name in twin.queue),
     )
 

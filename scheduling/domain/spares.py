@@ -110,7 +110,7 @@ def restore(state: ClusterState, spares: DomainSpares, work: Sequence[Work], now
     movable.sort(key=lambda group: (_price(state, group, now), _names(group)))
     options = sorted(_options(state, spares, movable), key=lambda option: (_price(state, option, now), _names(option)))
     for number, option in enumerate(options[:tries], 1):
-        places = _prove(state, spares.domain, option)
+        places = _prove(Trial(state, now), spares.domain, option)
         if places is not None:
             moves = tuple(_move(state, work, place, now) for work, place in zip(option, places, strict=True))
             return Restoration(domain=spares.domain, moves=moves), number
@@ -206,9 +206,8 @@ def _gpus(state: ClusterState, part: Slice) -> int:
 # ---- whether it would do
 
 
-def _prove(state: ClusterState, domain: str, group: Sequence[Work]) -> list[SliceAssignment] | None:
+def _prove(trial: Trial, domain: str, group: Sequence[Work]) -> list[SliceAssignment] | None:
     """Where the work would run; None unless all of it has a place and the domain then has its spares, at nobody's cost."""
-    trial = Trial(state)
     space, policy, topology = trial.space, trial.policy, trial.topology
     index = topology.domain_index[domain]
     for job, number in group:
@@ -224,7 +223,7 @@ def _prove(state: ClusterState, domain: str, group: Sequence[Work]) -> list[Slic
             space.add_want(topology.domain_index[outcome[0].domain], job.request.spares)
         places.append(outcome[0])
     homes = {topology.domain_index[place.domain] for place in places}
-    worse = any(_missing(space, home, policy) > _missing(state.space, home, policy) for home in homes)
+    worse = any(_missing(space, home, policy) > _missing(trial.state.space, home, policy) for home in homes)
     return None if worse or _missing(space, index, policy) else places
 
 

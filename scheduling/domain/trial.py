@@ -10,6 +10,7 @@ from functools import cached_property
 
 from clusters.domain.books import Condition
 from clusters.domain.decision import Refusal
+from clusters.domain.ids import Instant
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import JobRequest
 from clusters.domain.space import Space
@@ -20,10 +21,11 @@ from scheduling.domain.refusals import INFEASIBLE, with_conditions
 
 
 class Trial:
-    """The state, and the space beyond it."""
+    """The state, and the space beyond it, at one moment of cluster time."""
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, now: Instant) -> None:
         self.state = state
+        self.now = now
         self.policy = state.policy
         self.space = state.space.fork()
         self.topology = self.space.topology

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from clusters.connectors.simulated.truth import CANCELLED, FAILED, FINISHED
+from clusters.domain.constraints import MAX_NAME, MAX_NODES
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.jobs import MAX_NAME, MAX_NODES, MAX_SECONDS, JobKind
+from clusters.domain.jobs import MAX_SECONDS, JobKind
 
 _KINDS = {
     "pretrain": JobKind.TRAINING,

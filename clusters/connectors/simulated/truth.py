@@ -27,6 +27,7 @@ _USUAL: dict[JobKind, tuple[float, float]] = {
     JobKind.INFERENCE: (24.0, 0.7),
     JobKind.BATCH: (1.0, 1.0),
     JobKind.INTERACTIVE: (2.0, 0.7),
+    JobKind.RL: (8.0, 0.9),
 }
 
 

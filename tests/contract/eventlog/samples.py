@@ -13,9 +13,11 @@ import msgspec
 from clusters.domain import health_events as health
 from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
+from clusters.domain import space_events as space
+from clusters.domain.constraints import JobPart, Layer, LevelMode, ParallelPlan
 from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
 from clusters.domain.jobs import JobKind, JobRequest, Recovery
-from clusters.domain.policy import DefragMode, Policy, QueueOrder, SparesScope
+from clusters.domain.policy import Backfill, DefragMode, Policy, QueueOrder, SparesScope
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -34,6 +36,25 @@ _REQUEST = JobRequest(
     recovery=Recovery.PEER,
     team="vision",
     held=True,
+)
+_RICH = replace(
+    _REQUEST,
+    kind=JobKind.RL,
+    nodes=24,
+    slice_size=4,
+    priority_class="production",
+    level="block",
+    mode=LevelMode.PREFERRED,
+    layers=(Layer(level="block", size=16), Layer(level="rack", size=8)),
+    exclusive=True,
+    parts=(
+        JobPart(name="trainer", nodes=16, slice_size=8, max_slice=8, level="block", mode=LevelMode.REQUIRED),
+        JobPart(name="rollout", nodes=8),
+    ),
+    plan=ParallelPlan(tp=4, ep=2, pp=3, dp=4),
+    time_limit_s=7_200,
+    not_before=12,
+    after=("j000001",),
 )
 _SHARED = JobRequest(name="notebook", kind=JobKind.INTERACTIVE, gpus=2)
 _SLICE = jobs.SliceAssignment(domain="a1b2.1", nodes=("r1-n01", "r1-n02"))
@@ -65,7 +86,7 @@ SAMPLES: tuple[Payload, ...] = (
     health.NodeUndrained(node=_NODE, reason="done"),
     health.RepairStarted(node=_NODE, reason="ticket 4"),
     health.RepairFinished(node=_NODE, reason="tray swapped"),
-    jobs.JobSubmitted(request=_REQUEST, submitted_by="ada", arrival="9f86d081:3"),
+    jobs.JobSubmitted(request=_RICH, submitted_by="ada", arrival="9f86d081:3"),
     jobs.JobHeld(job=_JOB, reason="budget"),
     jobs.JobReleased(job=_JOB, reason="budget"),
     jobs.JobBlocked(job=_JOB, code="topology-blocked", counts=_COUNTS),
@@ -78,11 +99,15 @@ SAMPLES: tuple[Payload, ...] = (
         job=_JOB, generation=3, slice=0, old_domain="c3d4.1", assignment=_SLICE, released=("r2-n01",), lost=("r2-n02",), reason="no spare"
     ),
     jobs.SliceStalled(job=_JOB, generation=3, slice=1, code="capacity-blocked", counts=_COUNTS),
+    jobs.JobPreempted(job=_JOB, generation=3, by="j000200", reason="makes room"),
     jobs.JobRequeued(job=_JOB, reason="preempted"),
     jobs.JobFinished(job=_JOB, generation=3),
     jobs.JobFailed(job=_JOB, generation=3, reason="exit 1"),
     jobs.JobCancelled(job=_JOB, reason="by ada"),
     jobs.JobChanged(job=_JOB, priority=10),
+    space.SpaceReserved(job=_JOB, nodes=(_NODE, "r1-n02"), starts_at=50, expires_at=90, reason="first in the queue"),
+    space.SpaceFreed(job=_JOB, reason="a better place"),
+    space.ReservationExpired(job=_JOB, reason="not used in time"),
     PolicyActivated(
         version=2,
         policy=Policy(
@@ -91,6 +116,12 @@ SAMPLES: tuple[Payload, ...] = (
             min_spares=1,
             spares_scope=SparesScope.ALL,
             lending=True,
+            backfill=Backfill.CONSERVATIVE,
+            reservation_depth=7,
+            default_run_s=3_600,
+            refusal_settle_s=30,
+            fair_share_half_life_h=48,
+            incident_memory_s=600,
             queue_order=QueueOrder.SIZE,
             interactive_preemptible=True,
             offender_failures=4,
@@ -108,22 +139,52 @@ SAMPLES: tuple[Payload, ...] = (
     ),
 )
 
+#: What policies were before these settings came.
+_OLD_POLICY = Policy(backfill=Backfill.OFF, refusal_settle_s=0, incident_memory_s=0, defrag_mode=DefragMode.AUTO)
+
 #: What older versions must come to when they are read: (kind, version) -> payload of today.
 UPCAST: dict[tuple[str, int], Payload] = {
     ("PolicyActivated", 1): PolicyActivated(
         version=2,
-        policy=Policy(
+        policy=replace(
+            _OLD_POLICY,
             slice_size=16,
             target_spares=3,
             min_spares=1,
             spares_scope=SparesScope.ALL,
             lending=True,
-            defrag_mode=DefragMode.AUTO,
             interactive_preemptible=True,
         ),
         reason="more spares",
         by="ada",
     ),
+    ("PolicyActivated", 2): PolicyActivated(
+        version=2,
+        policy=replace(
+            _OLD_POLICY,
+            slice_size=16,
+            target_spares=3,
+            min_spares=1,
+            spares_scope=SparesScope.ALL,
+            lending=True,
+            queue_order=QueueOrder.SIZE,
+            interactive_preemptible=True,
+            offender_failures=4,
+            unreachable_limit_s=60,
+            soft_signals=5,
+            breaker_percent=25,
+            incident_window_ms=2_000,
+            defrag_wait_s=900,
+            defrag_moves=3,
+            defrag_cooldown_s=7_200,
+        ),
+        reason="more spares",
+        by="ada",
+    ),
+    ("ArrivalsPlanned", 1): inventory.ArrivalsPlanned(
+        plan="9f86d081", base=10, items=(inventory.Arrival(row=3, offset=7, request=_SHARED, duration=9, outcome="failed"),)
+    ),
+    ("JobSubmitted", 2): jobs.JobSubmitted(request=_REQUEST, submitted_by="ada", arrival="9f86d081:3"),
     ("JobSubmitted", 1): jobs.JobSubmitted(request=replace(_REQUEST, name="old"), submitted_by="ada", arrival=""),
 }
 

@@ -111,12 +111,12 @@ def test_an_outlook_tells_what_the_change_then_does_and_touches_nothing() -> Non
     world.run(ask(20))
     before = dump_state(world.state)
     policy = replace(Policy(), slice_size=5, target_spares=1, spares_scope=SparesScope.ALL, offender_failures=1)
-    told = outlook(world.state, policy)
+    told = outlook(world.state, policy, 0)
     assert dump_state(world.state) == before
     change(world, policy)
     use = read_books(world.state).use
     assert (told.idle_nodes, told.stranded_nodes, told.spare_nodes) == (use[Use.IDLE], use[Use.STRANDED], use[Use.SPARE])
-    assert told == outlook(world.state, policy)
+    assert told == outlook(world.state, policy, 0)
     assert told.idle_slices * 5 == told.idle_nodes
 
 
@@ -126,8 +126,8 @@ def test_an_outlook_counts_who_could_start_and_who_never_could() -> None:
     waiting = world.submit(ask(32))
     world.settle()
     assert world.job(waiting).state is JobState.WAITING
-    assert (outlook(world.state, Policy()).starting, outlook(world.state, Policy()).never) == (1, 0)
-    strict = outlook(world.state, Policy(target_spares=10, min_spares=10))
+    assert (outlook(world.state, Policy(), 0).starting, outlook(world.state, Policy(), 0).never) == (1, 0)
+    strict = outlook(world.state, Policy(target_spares=10, min_spares=10), 0)
     assert (strict.starting, strict.never) == (0, 1)
 
 

@@ -177,7 +177,7 @@ class Story:
         """Decide step by step beside the fold, and compare the space decided on with the space folded."""
         before = dump_state(self.world.state)
         assert decide(load_state(before), RunPass(), 0) == decide(self.world.state, RunPass(), 0)
-        trial = Trial(self.world.state)
+        trial = Trial(self.world.state, 0)
         events: Sequence[Payload] = [
             *(event for step in settle(self.world.state) for event in step),
             *(event for step in recover(trial) for event in step),

@@ -18,7 +18,7 @@ def test_the_counts_follow_the_space_while_the_code_stays() -> None:
     world.finish(small[0])
     world.run_pass()
     assert job.counts == told, "the code is the same, so nothing new was told"
-    now = refusal_now(Trial(world.state), job)
+    now = refusal_now(Trial(world.state, 0), job)
     assert now is not None
     assert now.code == job.blocked
     assert now.counts["free_nodes"] == int(told["free_nodes"]) + 6
@@ -27,6 +27,6 @@ def test_the_counts_follow_the_space_while_the_code_stays() -> None:
 def test_a_job_that_is_not_blocked_has_no_refusal() -> None:
     world = World(racks(1))
     job = world.submit(ask(4))
-    assert refusal_now(Trial(world.state), world.job(job)) is None
+    assert refusal_now(Trial(world.state, 0), world.job(job)) is None
     world.run_pass()
-    assert refusal_now(Trial(world.state), world.job(job)) is None
+    assert refusal_now(Trial(world.state, 0), world.job(job)) is None

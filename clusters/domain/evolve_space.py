@@ -1,0 +1,52 @@
+"""How events of space change the state. A reservation also ends, without an event of its own, when its job is placed, held or over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clusters.domain import space_events as ev
+from clusters.domain.events import Event
+from clusters.domain.reservations import Reservation
+from clusters.domain.state import ClusterState
+
+
+def _reserved(state: ClusterState, _: Event, payload: ev.SpaceReserved) -> None:
+    free_reservation(state, payload.job)
+    state.reservations[payload.job] = Reservation(
+        job=payload.job,
+        nodes=payload.nodes,
+        starts_at=payload.starts_at,
+        expires_at=payload.expires_at,
+        reason=payload.reason,
+    )
+    _mark(state, payload.nodes, on=True)
+
+
+def _freed(state: ClusterState, _: Event, payload: ev.SpaceFreed | ev.ReservationExpired) -> None:
+    free_reservation(state, payload.job)
+
+
+def free_reservation(state: ClusterState, job: str) -> None:
+    """Nothing is kept for the job any more."""
+    reservation = state.reservations.pop(job, None)
+    if reservation is None:
+        return
+    _mark(state, reservation.nodes, on=False)
+    for other in state.reservations.values():  # a node may be kept for two jobs, one after the other
+        _mark(state, other.nodes, on=True)
+
+
+def _mark(state: ClusterState, nodes: tuple[str, ...], *, on: bool) -> None:
+    space = state.built_space
+    if space is not None:
+        for name in nodes:
+            if name in space.topology.index:
+                space.reserve(space.topology.index[name], on=on)
+
+
+HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
+    ev.SpaceReserved: _reserved,
+    ev.SpaceFreed: _freed,
+    ev.ReservationExpired: _freed,
+}
