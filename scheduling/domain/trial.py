@@ -10,7 +10,7 @@ from functools import cached_property
 
 from clusters.domain.books import Condition
 from clusters.domain.decision import Refusal
-from clusters.domain.ids import Instant
+from clusters.domain.ids import SECOND, Instant
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import JobRequest
 from clusters.domain.space import Space
@@ -51,6 +51,10 @@ class Trial:
             domain = self.topology.domain_index[assignment.domain]
             first = self.topology.domains[domain].first
             self.space.take_mask(domain, sum(1 << index - first for index in indexes))
+
+    def ends_by(self, request: JobRequest) -> Instant | None:
+        """When the request, started now, will have ended for certain; None where nothing ends it."""
+        return None if request.time_limit_s is None else self.now + request.time_limit_s * SECOND
 
     def reasons(self, refusal: Refusal) -> Refusal:
         """The refusal with all that is counted in the whole state."""
