@@ -82,14 +82,14 @@ def check_layers(layers: tuple[Layer, ...], unit: int) -> None:
         raise InvalidRequest("layers", len(layers), f"give at most {MAX_LAYERS} layers")
     if len({layer.level for layer in layers}) < len(layers):
         raise InvalidRequest("layers", [layer.level for layer in layers], "name each level once")
-    for layer in layers:
+    for place, layer in enumerate(layers):
         if not 1 <= layer.size <= MAX_NODES:
-            raise InvalidRequest(f"layers.{layer.level}", layer.size, f"give a whole number from 1 to {MAX_NODES}")
-    for outer, inner in pairwise(layers):
+            raise InvalidRequest(f"layers[{place}].size", layer.size, f"give a whole number from 1 to {MAX_NODES}")
+    for place, (outer, inner) in enumerate(pairwise(layers)):
         if outer.size % inner.size:
-            raise InvalidRequest(f"layers.{outer.level}", outer.size, f"give a multiple of the layer inside it ({inner.size})")
+            raise InvalidRequest(f"layers[{place}].size", outer.size, f"give a multiple of the layer inside it ({inner.size})")
     if layers and layers[-1].size % unit:
-        raise InvalidRequest(f"layers.{layers[-1].level}", layers[-1].size, f"give a multiple of slice_size ({unit})")
+        raise InvalidRequest(f"layers[{len(layers) - 1}].size", layers[-1].size, f"give a multiple of slice_size ({unit})")
 
 
 def check_parts(parts: tuple[JobPart, ...], nodes: int | None) -> None:
