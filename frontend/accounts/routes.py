@@ -69,7 +69,7 @@ API: dict[str, Row] = {
     "api:node-verb": {"POST": Permission.NODES},
     "api:jobs": {"GET": Permission.READ, "POST": Permission.SUBMIT},
     "api:jobs-bulk": {"POST": Permission.SUBMIT},
-    "api:job-preview": _READ,
+    "api:job-preview": {"GET": Permission.READ, "POST": Permission.READ},
     "api:job": _READ,
     "api:job-priority": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for
     "api:job-verb": {"POST": Permission.OWN_JOBS},  # likewise

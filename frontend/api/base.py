@@ -120,7 +120,7 @@ class SeveralInputsSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-u
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> Any:
         items = auto_schema.resolve_serializer(self.target.child, direction).ref
-        return {"type": "array", "items": items, "minItems": self.target.min_length, "maxItems": self.target.max_length}
+        return {"type": "array", "items": items, "minItems": self.target.min_length or 0, "maxItems": self.target.max_length}
 
 
 class SessionLoginScheme(SessionScheme):  # type: ignore[no-untyped-call]

@@ -15,7 +15,7 @@ from frontend.api.base import ApiView, answer
 from frontend.api.fields import Input, Text, WholeNumber, checked
 from frontend.live.frames import Snapshot
 from frontend.live.snapshots import snapshots_of
-from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary
+from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary, readable_summaries
 from frontend.selectors.paging import first_of
 
 MOST_CLUSTERS = 100
@@ -25,6 +25,7 @@ class Clusters(msgspec.Struct, frozen=True):
     """Some clusters, by name."""
 
     items: list[ClusterSummary]
+    unreadable: list[str]  # clusters of this page whose log this version cannot read
     next: str | None  # give this as `after`
 
 
@@ -43,7 +44,7 @@ class ClusterListView(ApiView):
         query = checked(ClustersQuery, request.query_params)
         seen = (name for name in cluster_names() if caller_of(request).sees(name) and name > query["after"])
         names, more = first_of(seen, query["limit"])
-        return answer(Clusters([cluster_summary(name) for name in names], names[-1] if more else None))
+        return answer(Clusters(*readable_summaries(names), names[-1] if more else None))
 
 
 class ClusterView(ApiView):

@@ -80,10 +80,13 @@ class Text(serializers.CharField):
 
 
 class Shaped(Text):
-    """A text of one shape, or none."""
+    """A text of one shape; or none, unless it is needed."""
 
-    def __init__(self, shape: str, expected: str, **options: Any) -> None:
-        super().__init__(None, pattern=f"^({shape})?$", default="", **options)
+    def __init__(self, shape: str, expected: str, *, needed: bool = False, **options: Any) -> None:
+        if needed:
+            super().__init__(None, least=1, pattern=f"^({shape})$", **options)
+        else:
+            super().__init__(None, pattern=f"^({shape})?$", default="", **options)
         self._shape = re.compile(shape)
         self.error_messages.update(_say(expected))
 
@@ -138,9 +141,18 @@ class Input(serializers.Serializer[Any]):
 class SeveralInputs(serializers.ListSerializer[Any]):
     """A list of objects, within limits."""
 
-    def __init__(self, child: serializers.Serializer[Any], least: int, most: int) -> None:
-        super().__init__(child=child, min_length=least, max_length=most)
+    def __init__(self, child: serializers.Serializer[Any], least: int, most: int, **options: Any) -> None:
+        super().__init__(child=child, min_length=least or None, max_length=most, **options)
         message = f"give a list of {least} to {most} objects"
+        self.error_messages = {**self.error_messages, **_say(message), "not_a_list": message}
+
+
+class Several(serializers.ListField):
+    """A list of values, within limits."""
+
+    def __init__(self, child: serializers.Field[Any, Any, Any, Any], most: int, **options: Any) -> None:
+        super().__init__(child=child, max_length=most, **options)
+        message = f"give a list of at most {most} values"
         self.error_messages = {**self.error_messages, **_say(message), "not_a_list": message}
 
 

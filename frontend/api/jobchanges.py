@@ -20,9 +20,11 @@ from frontend.api.base import ApiView, answer
 from frontend.api.commands import WRITING, Either, Rehearsal, give
 from frontend.api.errors import FieldError, Invalid, Refused, refused_fields, shown
 from frontend.api.fields import Input, SeveralInputs, WholeNumber, checked
-from frontend.api.jobs import JobInput, facts_of, job_request
+from frontend.api.jobinput import JobInput
+from frontend.api.jobs import facts_of
 from frontend.api.nodes import Reason
 from frontend.api.parsers import ManyJSONParser
+from frontend.jobrequests import request_of
 from frontend.selectors.clusters import reading
 from frontend.selectors.jobs import JobFacts
 from scheduling.domain.job_commands import never_fitting
@@ -117,7 +119,7 @@ def _requests(items: list[dict[str, Any]]) -> tuple[JobRequest, ...]:
     errors: list[FieldError] = []
     for place, values in enumerate(items):
         try:
-            requests.append(job_request(values))
+            requests.append(request_of(values))
         except InvalidRequest as error:
             errors.append(FieldError(f"jobs[{place}].{error.field}", shown(error.value), error.expected))
     if errors:

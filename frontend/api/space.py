@@ -11,7 +11,7 @@ from clusters.domain.constraints import MAX_NODES
 from clusters.domain.jobs import ACTIVE
 from frontend.api.base import ApiView, answer
 from frontend.api.fields import Input, OneOf, Shaped, Text, WholeNumber, checked
-from frontend.api.jobs import JOB_ID, SUCH_AS
+from frontend.api.jobinput import JOB_ID, SUCH_AS
 from frontend.selectors.clusters import reading
 from frontend.selectors.domains import DomainFacts, DomainFilter, SliceFilter, SliceItem, domain_get, domains_from, slices_from
 from frontend.selectors.paging import first_of

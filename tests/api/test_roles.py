@@ -80,7 +80,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:node-verb": {"POST": OPERATOR},
     "api:jobs": {"GET": VIEWER, "POST": RESEARCHER},
     "api:jobs-bulk": {"POST": RESEARCHER},
-    "api:job-preview": {"GET": VIEWER},
+    "api:job-preview": {"GET": VIEWER, "POST": VIEWER},
     "api:job": {"GET": VIEWER},
     "api:job-priority": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:job-verb": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
