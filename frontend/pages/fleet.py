@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from clusters.domain.errors import BrokenInvariant, UnknownEvent
 from clusters.domain.jobs import JobState
 from clusters.domain.state import ClusterState
 from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.palette import CONDITIONS, USES
 from frontend.pages.spares import spares_context
-from frontend.selectors.clusters import cluster_names, cluster_summary, now_of, reading
+from frontend.selectors.clusters import ClusterSummary, cluster_names, now_of, readable_summaries, reading
 from frontend.selectors.events import latest_events
 from frontend.selectors.jobs import reason_of
 from frontend.selectors.telling import QUIET, Told, tell
 from scheduling.domain.queue import in_order
 from scheduling.domain.trial import Trial
-
-logger = logging.getLogger(__name__)
 
 MOST_QUEUED = 8
 MOST_EVENTS = 12
@@ -42,7 +39,7 @@ def clusters_page(request: HttpRequest) -> HttpResponse:
     names = cluster_names()
     if len(names) == 1:
         return redirect("frontend:fleet", names[0])
-    return render(request, "frontend/clusters.html", {"overview": [overview(name) for name in names]})
+    return render(request, "frontend/clusters.html", {"overview": overview(names)})
 
 
 @require_safe
@@ -74,13 +71,14 @@ def events_part(request: HttpRequest, cluster: str) -> HttpResponse:
     return render(request, "frontend/_events.html", {**part(cluster), "events": news(cluster, seq)})
 
 
-def overview(cluster: str) -> dict[str, Any]:
-    """A row of the list of clusters. One whose log cannot be read says so, and takes nothing from the others."""
-    try:
-        summary = cluster_summary(cluster)
-    except (UnknownEvent, BrokenInvariant):
-        logger.exception("cluster %r cannot be read", cluster)
-        return {"name": cluster, "unreadable": True}
+def overview(clusters: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of the list of clusters. One whose log cannot be read says so."""
+    summaries, unreadable = readable_summaries(clusters)
+    rows = {name: {"name": name, "unreadable": True} for name in unreadable} | {summary.name: _row(summary) for summary in summaries}
+    return [rows[name] for name in clusters]
+
+
+def _row(summary: ClusterSummary) -> dict[str, Any]:
     return {
         "name": summary.name,
         "nodes": summary.nodes,

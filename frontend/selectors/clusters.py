@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from clusters.domain.books import Condition, Use
 from clusters.domain.books_of import Books, read_books
 from clusters.domain.clock import cluster_now
+from clusters.domain.errors import BrokenInvariant, UnknownEvent
 from clusters.domain.ids import Instant
 from clusters.domain.state import ClusterState
 from clusters.eventlog.follow import LiveCluster
@@ -20,6 +22,8 @@ from frontend.live.fleets import fleet_of
 from frontend.live.frames import Clock, Fleet
 from frontend.live.layout import Layout, lay_out
 from frontend.live.view import clock_of, job_counts
+
+logger = logging.getLogger(__name__)
 
 #: Uses of nodes on which something runs.
 BUSY = (Use.EXTERNAL, Use.STOPPING, Use.ALLOCATED, Use.LENT, Use.SHARED)
@@ -90,6 +94,18 @@ def cluster_summary(cluster: str) -> ClusterSummary:
             clock=clock_of(state),
             fleet=fleet_of(state),
         )
+
+
+def readable_summaries(clusters: Iterable[str]) -> tuple[list[ClusterSummary], list[str]]:
+    """These clusters, and the names of those whose log this version cannot read: one takes nothing from the others."""
+    summaries, unreadable = [], []
+    for name in clusters:
+        try:
+            summaries.append(cluster_summary(name))
+        except (UnknownEvent, BrokenInvariant):
+            logger.exception("cluster %r cannot be read", name)
+            unreadable.append(name)
+    return summaries, unreadable
 
 
 def layout_of(state: ClusterState) -> Layout:

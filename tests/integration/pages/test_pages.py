@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.auth.backends import ModelBackend
+from django.db import OperationalError
 from django.test import Client
 
 from clusters.domain.commands import NodeVerb
@@ -13,6 +15,7 @@ from clusters.domain.health_events import NodeQuarantined
 from clusters.domain.jobs import JobKind, JobRequest
 from clusters.eventlog.store import create_cluster
 from frontend.pages import fleet
+from frontend.selectors import clusters
 from frontend.selectors.clusters import ClusterSummary, cluster_summary
 from scheduling.services import job_submit, node_mark, run_pass
 from tests.support.lab import NAME, finish, project_all, report, start
@@ -57,10 +60,25 @@ def test_a_cluster_whose_log_cannot_be_read_hides_no_other(
             raise error
         return summary(name)
 
-    monkeypatch.setattr(fleet, "cluster_summary", unreadable)
+    monkeypatch.setattr(clusters, "cluster_summary", unreadable)
+    listed: Any = user.get("/api/v1/clusters/").json()
+    assert ([item["name"] for item in listed["items"]], listed["unreadable"]) == (["lab"], ["other"])
     page = text(user, "/")
     assert page.count("Its log cannot be read") == 1
     assert '<td class="num">72</td>' in page
+
+
+@pytest.mark.parametrize("path", ["/", "/clusters/lab/", "/clusters/lab/jobs/"])
+def test_a_page_says_that_the_database_is_away(user: Client, cluster: str, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    def gone(*_: object) -> None:
+        raise OperationalError("no route to host 10.0.0.5")
+
+    monkeypatch.setattr(ModelBackend, "get_user", gone)
+    user.raise_request_exception = False
+    answer: Any = user.get(path)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert "The database does not answer" in answer.content.decode()
+    assert "10.0.0.5" not in answer.content.decode()
 
 
 def test_the_fleet_page_says_where_the_socket_goes_on(user: Client, cluster: str) -> None:
