@@ -15,6 +15,7 @@ from clusters.domain.job_events import AfterStop
 from clusters.domain.jobs import JobState, load_request
 from clusters.domain.policy import load_policy
 from clusters.domain.reservations import Reservation
+from clusters.domain.signals import Heard, SignalKind, SignalScope
 from clusters.domain.state import ClusterState, Job, Node, Rack, Slice
 
 Plain = dict[str, Any]
@@ -102,6 +103,7 @@ def _dump_node(node: Node) -> Plain:
             ]
             for (flag, source), mark in sorted(node.marks.items())
         ],
+        "signals": [[*heard] for heard in node.signals],
         "shares": dict(sorted(node.shares.items())),
     }
 
@@ -113,8 +115,14 @@ def _load_node(plain: Plain) -> Node:
     node.condition = Condition(plain["condition"])
     node.evidence = tuple(plain["evidence"])
     node.marks = _load_marks(plain["marks"])
+    node.signals = [_load_heard(row) for row in plain["signals"]]
     node.shares = dict(plain["shares"])
     return node
+
+
+def _load_heard(row: list[Any]) -> Heard:
+    heard = Heard(*row)
+    return heard._replace(kind=SignalKind(heard.kind), scope=SignalScope(heard.scope))
 
 
 def _load_marks(rows: list[list[Any]]) -> Marks:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from clusters.domain import health_events, inventory_events, job_events, space_events
+from clusters.domain import health_events, inventory_events, job_events, signal_events, space_events
 from clusters.domain.ids import Instant
 from clusters.domain.policy import Policy
 
@@ -46,6 +46,7 @@ Payload = (
     | health_events.NodeUndrained
     | health_events.RepairStarted
     | health_events.RepairFinished
+    | signal_events.SignalReceived
     | job_events.JobSubmitted
     | job_events.JobHeld
     | job_events.JobReleased

@@ -14,6 +14,7 @@ from clusters.domain.job_events import AfterStop
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState
 from clusters.domain.policy import Policy
 from clusters.domain.reservations import Reservation
+from clusters.domain.signals import Heard
 from clusters.domain.space import Space
 from clusters.domain.topology import Site, Topology, build_topology
 
@@ -43,6 +44,7 @@ class Node:
         "product",
         "rack",
         "shares",
+        "signals",
         "told_domain",
         "told_gpus",
     )
@@ -61,6 +63,7 @@ class Node:
         self.condition = Condition.HEALTHY
         self.failures = 0  # NodeFailed events that changed something
         self.job = ""  # holds the whole node
+        self.signals: list[Heard] = []  # the last ones of all sources, in order of seq
         self.shares: dict[str, int] = {}  # job -> mask of the GPUs it has, for work below a node
 
     @property

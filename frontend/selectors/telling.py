@@ -10,6 +10,7 @@ from typing import Any
 from clusters.domain import health_events as health
 from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
+from clusters.domain import signal_events as signals
 from clusters.domain import space_events as space
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Event, Payload, PolicyActivated
@@ -44,6 +45,7 @@ QUIET = frozenset(
         jobs.StopRequested,
         jobs.WorkStarted,
         jobs.WorkStopped,
+        signals.SignalReceived,
     )
 )
 
@@ -144,6 +146,11 @@ def _requested(event: jobs.StopRequested) -> Words:
     return f"Asked to stop on {_many(len(event.nodes), 'node')}", event.reason
 
 
+def _signal(event: signals.SignalReceived) -> Words:
+    of = f" of {event.component}" if event.component else ""
+    return f"{event.node}: {event.kind} signal {event.code}{of}", event.text
+
+
 _WORDS: dict[type, Callable[[Any], Words]] = {
     inventory.ClusterCreated: lambda event: (f"Cluster {event.name} created", ""),
     inventory.ClockSet: _clock,
@@ -164,6 +171,7 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     health.NodeUndrained: _node("takes work again"),
     health.RepairStarted: _node("in repair"),
     health.RepairFinished: _node("repaired"),
+    signals.SignalReceived: _signal,
     jobs.JobSubmitted: _submitted,
     jobs.JobHeld: _job("Held"),
     jobs.JobReleased: _job("Released into the queue"),

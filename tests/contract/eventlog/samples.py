@@ -13,11 +13,13 @@ import msgspec
 from clusters.domain import health_events as health
 from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
+from clusters.domain import signal_events as signals
 from clusters.domain import space_events as space
 from clusters.domain.constraints import JobPart, Layer, LevelMode, ParallelPlan
 from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
 from clusters.domain.jobs import JobKind, JobRequest, Recovery
 from clusters.domain.policy import Backfill, DefragMode, Policy, QueueOrder, SparesScope
+from clusters.domain.signals import SignalKind, SignalScope
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -86,6 +88,18 @@ SAMPLES: tuple[Payload, ...] = (
     health.NodeUndrained(node=_NODE, reason="done"),
     health.RepairStarted(node=_NODE, reason="ticket 4"),
     health.RepairFinished(node=_NODE, reason="tray swapped"),
+    signals.SignalReceived(
+        node=_NODE,
+        code="xid:149",
+        kind=SignalKind.FATAL,
+        scope=SignalScope.SHARED,
+        check="kernel",
+        component="gpu 0008:01:00",
+        text="NETIR_LINK_EVT",
+        action="RESET_GPU",
+        lasting=True,
+        evidence=("NVRM: Xid",),
+    ),
     jobs.JobSubmitted(request=_RICH, submitted_by="ada", arrival="9f86d081:3"),
     jobs.JobHeld(job=_JOB, reason="budget"),
     jobs.JobReleased(job=_JOB, reason="budget"),
