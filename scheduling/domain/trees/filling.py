@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from scheduling.domain.trees.choosing import Choice, choose, needed
 from scheduling.domain.trees.counting import Counts, Holding
-from scheduling.domain.trees.model import Tree
-
-Spot = tuple[int, int]  # depth, group
+from scheduling.domain.trees.model import Spot, Tree
 
 
 class Filling:

@@ -1,7 +1,8 @@
 """Trees of levels, what is asked of them, and the two answers: an allocation or a refusal.
 
 A tree's depth 0 is the whole; depth d is `levels[d - 1]`; the last depth is the leaves. The groups of each depth are numbered in natural
-order of their paths, so that the children of a group are a range of numbers. A group is its whole path: rack r1 of block b1 is not r1 of b2.
+order of their paths, so that the children of a group are a range of numbers. A group is its whole path: rack r1 of block b1 is not rack
+r1 of b2.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from clusters.domain.constraints import Layer, LevelMode
 from clusters.domain.topology import natural_key
 
 Path = tuple[str, ...]
+Spot = tuple[int, int]  # a group: its depth, its number
+
+WHOLE: Spot = (0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +40,10 @@ class Tree:
         """Depth of the groups of `level`; None where the tree has no such level."""
         return self.levels.index(level) + 1 if level in self.levels else None
 
-    def size(self, depth: int) -> int:
-        """Number of groups at `depth`."""
-        return len(self.leaves) if depth == self.depth else len(self.children[depth]) - 1
-
-    def leaf_range(self, depth: int, group: int) -> range:
-        """Numbers of the leaves below a group."""
+    def inside(self, depth: int, group: int, deeper: int) -> range:
+        """Numbers of the groups of depth `deeper` in a group."""
         first, end = group, group + 1
-        for offsets in self.children[depth:]:
+        for offsets in self.children[depth:deeper]:
             first, end = offsets[first], offsets[end]
         return range(first, end)
 
@@ -55,8 +55,12 @@ class Tree:
 
     def path(self, depth: int, group: int) -> Path:
         """Names from the outermost level down to a group; empty for the whole tree."""
-        leaves = self.leaf_range(depth, group)
+        leaves = self.inside(depth, group, self.depth)
         return self.leaves[leaves.start][:depth] if leaves else ()
+
+    def without(self, counts: Mapping[int, int]) -> Tree:
+        """The tree that is left where workers by leaf have taken their room."""
+        return self.with_room(workers - counts.get(leaf, 0) for leaf, workers in enumerate(self.room))
 
     def with_room(self, room: Iterable[int]) -> Tree:
         """The same tree where other numbers of workers fit, given in the order of `leaves`."""

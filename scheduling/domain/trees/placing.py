@@ -15,11 +15,9 @@ from collections.abc import Mapping
 
 from clusters.domain.constraints import LevelMode
 from scheduling.domain.trees.counting import count
-from scheduling.domain.trees.filling import Filling, Spot, deepest
-from scheduling.domain.trees.model import Allocation, Ask, Tree, TreeRefusal, held_together, layer_sizes
+from scheduling.domain.trees.filling import Filling, deepest
+from scheduling.domain.trees.model import WHOLE, Allocation, Ask, Spot, Tree, TreeRefusal, held_together, layer_sizes
 from scheduling.domain.trees.refusing import misfit, misread
-
-WHOLE: Spot = (0, 0)
 
 
 def place_tree(tree: Tree, ask: Ask) -> Allocation | TreeRefusal:
@@ -29,6 +27,11 @@ def place_tree(tree: Tree, ask: Ask) -> Allocation | TreeRefusal:
         return refusal
     counts = fill(tree, ask, WHOLE)
     return misfit(tree, ask) if counts is None else Allocation(counts=tuple(sorted(counts.items())))
+
+
+def together(counts: Mapping[int, int], added: Mapping[int, int]) -> dict[int, int]:
+    """Workers by leaf of two layouts in one."""
+    return {leaf: counts.get(leaf, 0) + added.get(leaf, 0) for leaf in {**counts, **added}}
 
 
 def fill(tree: Tree, ask: Ask, spot: Spot) -> dict[int, int] | None:
@@ -49,14 +52,13 @@ def _with_tail(tree: Tree, ask: Ask, spot: Spot, counts: dict[int, int], tail: i
     """Add the smaller last slice: a request of its own in what the whole ones leave, close to them."""
     outermost, *inner = ask.layers
     last = Ask(count=tail, mode=LevelMode.REQUIRED, level=outermost.level, layers=tuple(inner), tail=True)
-    left = tree.with_room(workers - counts.get(leaf, 0) for leaf, workers in enumerate(tree.room))
-    added = fill_near(left, last, spot, counts)
-    return None if added is None else {leaf: counts.get(leaf, 0) + added.get(leaf, 0) for leaf in {**counts, **added}}
+    added = fill_near(tree.without(counts), last, spot, counts)
+    return None if added is None else together(counts, added)
 
 
 def fill_near(tree: Tree, ask: Ask, spot: Spot, used: Mapping[int, int]) -> dict[int, int] | None:
     """Like `fill`, but touching as few groups as possible beside those of the leaves in use: none at the deepest level that allows it."""
-    for depth in range(tree.depth, spot[0], -1):
+    for depth in range(tree.depth, spot[0], -1) if used else ():
         near = _only_near(tree, depth, used)
         counts = fill(near, ask, spot) if sum(near.room) >= ask.count else None
         if counts is not None:
@@ -68,6 +70,6 @@ def _only_near(tree: Tree, depth: int, used: Mapping[int, int]) -> Tree:
     """The tree with room only in groups of `depth` that hold leaves in use."""
     room = [0] * len(tree.room)
     for group in {tree.around(tree.depth, leaf, depth) for leaf in used}:
-        leaves = tree.leaf_range(depth, group)
+        leaves = tree.inside(depth, group, tree.depth)
         room[leaves.start : leaves.stop] = tree.room[leaves.start : leaves.stop]
     return tree.with_room(room)

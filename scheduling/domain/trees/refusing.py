@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from clusters.domain.constraints import LevelMode
 from scheduling.domain.trees.counting import count
-from scheduling.domain.trees.model import Ask, LayerFit, Tree, TreeCode, TreeRefusal, held_together, layer_sizes
+from scheduling.domain.trees.model import WHOLE, Ask, LayerFit, Spot, Tree, TreeCode, TreeRefusal, held_together, layer_sizes
 
 
 def misread(tree: Tree, ask: Ask) -> TreeRefusal | None:
@@ -34,16 +34,16 @@ def _nested(tree: Tree, ask: Ask) -> bool:
     )
 
 
-def misfit(tree: Tree, ask: Ask) -> TreeRefusal:
-    """Say what the best group holds of a request that fits nowhere."""
-    depth = held_together(tree, ask)
+def misfit(tree: Tree, ask: Ask, spot: Spot = WHOLE) -> TreeRefusal:
+    """Say what the best group, at or below `spot`, holds of a request that fits nowhere there."""
+    depth = max(spot[0], held_together(tree, ask))
     holding = count(tree, layer_sizes(tree, ask))
     held = holding.whole[depth]
-    best = max(range(len(held)), key=lambda group: (held[group], holding.raw[depth][group], -group))
+    best = max(tree.inside(*spot, depth), key=lambda group: (held[group], holding.raw[depth][group], -group))
     unit = ask.layers[0].size if ask.layers else 1
     return TreeRefusal(
         code=TreeCode.INSUFFICIENT,
-        level=ask.level if depth else "",
+        level=tree.levels[depth - 1] if depth else "",
         unit=unit,
         fit=held[best] // unit,
         of=-(-ask.count // unit),
