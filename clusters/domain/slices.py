@@ -31,23 +31,27 @@ def whole_nodes(request: JobRequest, gpus_per_node: int) -> int:
     return 0 if gpus < gpus_per_node else -(-gpus // gpus_per_node)
 
 
-def slice_sizes(request: JobRequest, nodes: int, policy_size: int) -> tuple[int, ...]:
+def slice_sizes(request: JobRequest, nodes: int, policy_size: int, unit: int | None = None) -> tuple[int, ...]:
     """Sizes of the slices for `nodes` whole nodes, larger first; raises InvalidRequest where the request cannot be cut.
 
-    Without a unit: k = ceil(nodes / size) slices that differ by at most one node. With a unit (`slice_size`) the same in units.
+    Without a unit: k = ceil(nodes / size) slices that differ by at most one node. With a unit the same in units; it is `slice_size` unless
+    one is given, which stands for what the request means by it: the whole groups of its plan.
     """
     size = min(policy_size, request.max_slice or policy_size)
-    unit = request.slice_size or 1
+    name = "slice_size" if request.slice_size or unit is None else "the nodes of whole TP x EP groups"
+    unit = unit or request.slice_size or 1
     if request.max_slice is not None and unit > request.max_slice:
-        raise InvalidRequest("max_slice", request.max_slice, f"give at least slice_size ({unit}), or leave it out")
+        raise InvalidRequest("max_slice", request.max_slice, f"give at least {name} ({unit}), or leave it out")
     rest = nodes % unit
     if rest and not request.tail:
-        raise InvalidRequest("nodes", nodes, f"give a multiple of slice_size ({unit}), or ask for a tail slice of {rest}")
-    per_slice = max(size, unit) // unit
-    units = nodes // unit
+        raise InvalidRequest("nodes", nodes, f"give a multiple of {name} ({unit}), or ask for a tail slice of {rest}")
+    return (*_even(nodes // unit, max(size, unit) // unit, unit), *([rest] if rest else []))
+
+
+def _even(units: int, per_slice: int, unit: int) -> list[int]:
+    """As few slices as there can be, in nodes, that differ by at most one unit."""
     count = -(-units // per_slice)
-    sizes = [unit * (units // count + (number < units % count)) for number in range(count)]
-    return (*sizes, rest) if rest else tuple(sizes)
+    return [unit * (units // count + (number < units % count)) for number in range(count)]
 
 
 def is_small(nodes: int, policy_size: int) -> bool:

@@ -6,6 +6,9 @@ many jobs, works on its own space and disturbs nobody. `stamp[d]` is the positio
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
+from clusters.domain.ids import Instant
 from clusters.domain.policy import Policy, SparesScope
 from clusters.domain.topology import Topology
 
@@ -16,8 +19,10 @@ class Space:
     __slots__ = (
         "at",
         "buckets",
+        "closed",
         "count",
         "degraded",
+        "failures",
         "free",
         "gpu_free",
         "offenders",
@@ -31,7 +36,21 @@ class Space:
     )
 
     #: What follows from who holds what and how the nodes are, and so can be built anew and compared.
-    COMPARED = ("placeable", "used", "free", "count", "degraded", "offenders", "reserved", "wants", "owing", "buckets", "gpu_free")
+    COMPARED = (
+        "placeable",
+        "used",
+        "free",
+        "count",
+        "degraded",
+        "offenders",
+        "reserved",
+        "wants",
+        "owing",
+        "buckets",
+        "gpu_free",
+        "closed",
+        "failures",
+    )
 
     def __init__(self, topology: Topology) -> None:
         size = len(topology.domains)
@@ -48,6 +67,8 @@ class Space:
         self.wants: list[tuple[int | None, ...]] = [()] * size  # spares that each multi-node slice there asks for (None: policy)
         self.owing: dict[int | None, int] = {}  # spares asked for -> mask over domains in which some slice asks for so many
         self.gpu_free: dict[int, int] = {}  # node index -> mask of free GPUs, only nodes shared by GPU jobs
+        self.closed = 0  # mask over domains in which exclusive work runs: none of other jobs may enter
+        self.failures: list[tuple[Instant, int]] = []  # (when a node last failed, domain), sorted; never changed in place
         widest = max((domain.size for domain in topology.domains), default=0)
         self.buckets = [0] * (widest + 1)  # free count -> mask over domains
         self.buckets[0] = (1 << size) - 1
@@ -60,6 +81,8 @@ class Space:
         for name in ("placeable", "used", "free", "count", "degraded", "offenders", "reserved", "stamp", "buckets", "wants", "owing"):
             setattr(twin, name, getattr(self, name).copy())
         twin.gpu_free = self.gpu_free.copy()
+        twin.closed = self.closed
+        twin.failures = self.failures
         return twin
 
     def set_placeable(self, node: int, placeable: bool, *, degraded: bool = False) -> None:
@@ -73,6 +96,21 @@ class Space:
         """Record that the node is a repeat offender."""
         domain, bit = self.locate(node)
         self.offenders[domain] |= bit
+
+    def note_failure(self, node: int, at: Instant) -> None:
+        """Record that the node failed then; of a domain's failures the last counts, whatever order they are reported in."""
+        domain = self.topology.domain_of[node]
+        known = [failed for failed, other in self.failures if other == domain]
+        if not known or known[0] < at:
+            self.failures = sorted([*(failure for failure in self.failures if failure[1] != domain), (at, domain)])
+            self._touch(domain)
+
+    def failed_since(self, since: Instant) -> int:
+        """Mask of the domains in which a node has failed after that instant."""
+        mask = 0
+        for _, domain in self.failures[bisect_right(self.failures, (since, len(self.count))) :]:
+            mask |= 1 << domain
+        return mask
 
     def reserve(self, node: int, *, on: bool = True) -> None:
         """Record that the node is kept for a waiting job, or no longer."""

@@ -8,6 +8,7 @@ A node whose domain is unknown gets a range of its own that is never placeable.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,9 +49,15 @@ class Topology:
     known: tuple[bool, ...]  # by domain index: may slices be placed there at all
     domain_of: tuple[int, ...]  # node index -> domain index
     block_of: tuple[int, ...]  # domain index -> block index
+    group_of: Mapping[str, tuple[int, ...]]  # level that holds whole domains -> domain index -> group index, never falling
     domain_index: Mapping[str, int]  # domain name -> domain index, known ones only
     usual_size: int  # nodes of the most common kind of domain, weighted by nodes; 0 when empty
     usual_gpus: int  # GPUs of the most common kind of node; 0 when empty
+
+    def area(self, level: str, group: int) -> int:
+        """Mask of the domains in one group of a level that holds whole domains: they lie side by side."""
+        groups = self.group_of[level]
+        return (1 << bisect_right(groups, group)) - (1 << bisect_left(groups, group))
 
 
 NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
@@ -73,7 +80,7 @@ def build_topology(sites: Iterable[Site]) -> Topology:
     groups = {"domain": domains, "block": _named(ordered, lambda site: block_of_domain[_domain_key(site)])}
     if "rack" in levels:
         groups["rack"] = _named(ordered, lambda site: site.rack)
-    block_index = {group.name: number for number, group in enumerate(groups["block"])}
+    group_of = {level: _by_domain(groups[level], domains) for level in levels[: levels.index("domain") + 1]}
     return Topology(
         levels=levels,
         nodes=tuple(ordered),
@@ -82,7 +89,8 @@ def build_topology(sites: Iterable[Site]) -> Topology:
         domains=domains,
         known=tuple(bool(domain.name) for domain in domains),
         domain_of=tuple(number for number, domain in enumerate(domains) for _ in range(domain.size)),
-        block_of=tuple(block_index[block_of_domain[_domain_key(site)]] for site, _, _ in domain_groups),
+        block_of=group_of["block"],
+        group_of=group_of,
         domain_index={domain.name: number for number, domain in enumerate(domains) if domain.name},
         usual_size=_usual((domain.size for domain in domains if domain.name), weighted=True),
         usual_gpus=_usual((site.gpus for site in ordered if site.domain), weighted=False),
@@ -137,6 +145,11 @@ def _group(sites: Sequence[Site], key: Callable[[Site], object]) -> list[tuple[S
 
 def _named(sites: Sequence[Site], key: Callable[[Site], str]) -> tuple[Group, ...]:
     return tuple(Group(name=key(site), first=first, size=size) for site, first, size in _group(sites, key))
+
+
+def _by_domain(groups: Sequence[Group], domains: Sequence[Group]) -> tuple[int, ...]:
+    firsts = [group.first for group in groups]
+    return tuple(bisect_right(firsts, domain.first) - 1 for domain in domains)
 
 
 def _usual(sizes: Iterable[int], *, weighted: bool) -> int:

@@ -1,8 +1,8 @@
 """Whether slices of two or three sizes fit into domains that hold several: exactly, by dynamic programming.
 
-Sizes of one job are a larger one, one a unit smaller, and at most one tail. For each number of large slices placed so far, with and without
-the tail, it keeps the most slices of the middle size that the domains looked at can take beside them. Greedy packing is tried first, and
-this only where that failed: it answers whether and where, not how tightly.
+Sizes of one job are a larger one, one a unit smaller, and at most one tail; any three do. For each number of large slices placed so far,
+with and without the tail, it keeps the most slices of the middle size that the domains looked at can take beside them. Greedy packing is
+tried first, and this only where that failed: it answers whether and where, not how tightly.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scheduling.domain.packing import Bin, classes
+
+MOST_CLASSES = 3
 
 #: (large slices, tails) placed -> the most middle ones beside them.
 _Reach = dict[tuple[int, int], int]

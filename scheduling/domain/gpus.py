@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from itertools import islice
 
 from clusters.domain.space import Space
-from scheduling.domain.nodes import bits, first_soundest, without_last
+from scheduling.domain.nodes import Flaws, bits, first_soundest, without_last
 from scheduling.domain.rooms import Rooms
 
 
 def best_node(rooms: Rooms, gpus: int, areas: tuple[int, ...]) -> int | None:
     """Index of the node for `gpus` GPUs inside the first of the areas (masks of domains) that has one, or None."""
     for area in areas:
-        shared = min(_shared(rooms.space, gpus, area), default=None)
+        shared = min(_shared(rooms.space, gpus, area & rooms.area), default=None)
         if shared is not None:
             return shared[-1]
         fresh = _fresh(rooms, gpus, area)
@@ -49,10 +49,9 @@ def _shared(space: Space, gpus: int, area: int) -> Iterator[tuple[int, int, int]
 
 def _fresh(rooms: Rooms, gpus: int, area: int) -> int | None:
     """A free node with enough GPUs: of the domain with the fewest free nodes, the first without flaws."""
-    space = rooms.space
     for _, domains in rooms.holding(1, 0):
         firsts = (node for domain in bits(domains & area) if (node := _first(rooms, domain, gpus)) is not None)
-        found = first_soundest(firsts, lambda node: _flaws(space, node))
+        found = first_soundest(firsts, lambda node: _flaws(rooms, node))
         if found is not None:
             return found
     return None
@@ -64,9 +63,10 @@ def _first(rooms: Rooms, domain: int, gpus: int) -> int | None:
     first = space.topology.domains[domain].first
     usable = bits(without_last(space.free[domain], rooms.kept(domain)))
     able = (first + bit for bit in usable if space.topology.nodes[first + bit].gpus >= gpus)
-    return first_soundest(able, lambda node: _flaws(space, node))
+    return first_soundest(able, lambda node: _flaws(rooms, node))
 
 
-def _flaws(space: Space, node: int) -> tuple[int, int]:
+def _flaws(rooms: Rooms, node: int) -> Flaws:
+    space = rooms.space
     domain, bit = space.locate(node)
-    return int(space.degraded[domain] & bit > 0), int(space.offenders[domain] & bit > 0)
+    return int(space.degraded[domain] & bit > 0), rooms.recent >> domain & 1, int(space.offenders[domain] & bit > 0)

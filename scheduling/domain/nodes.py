@@ -10,6 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from clusters.domain.space import Space
 
+#: (degraded nodes used, whether a node of the domain has failed of late, repeat offenders used): fewer is better, in this order.
+Flaws = tuple[int, int, int]
+
+NO_FLAWS: Flaws = (0, 0, 0)
+
 
 def choose_nodes(space: Space, domain: int, count: int, kept: int, last: int = 0) -> int:
     """Mask of the `count` best free nodes of the domain: none of the last `kept` free ones, those in `last` only for want of others.
@@ -28,7 +33,7 @@ def choose_nodes(space: Space, domain: int, count: int, kept: int, last: int = 0
     return chosen
 
 
-def flaws(space: Space, domain: int, count: int, kept: int) -> tuple[int, int]:
+def node_flaws(space: Space, domain: int, count: int, kept: int) -> tuple[int, int]:
     """(degraded nodes, repeat offenders) among the nodes that would be chosen."""
     degraded, offenders = space.degraded[domain], space.offenders[domain]
     if not space.free[domain] & (degraded | offenders):
@@ -65,12 +70,12 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= bit
 
 
-def first_soundest(candidates: Iterable[int], flaws_of: Callable[[int], tuple[int, int]]) -> int | None:
+def first_soundest(candidates: Iterable[int], flaws_of: Callable[[int], Flaws]) -> int | None:
     """The first of the candidates with the fewest flaws; looks no further than one without any."""
-    best, least = None, (0, 0)
+    best, least = None, NO_FLAWS
     for candidate in candidates:
         found = flaws_of(candidate)
-        if found == (0, 0):
+        if found == NO_FLAWS:
             return candidate
         if best is None or found < least:
             best, least = candidate, found

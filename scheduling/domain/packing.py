@@ -11,15 +11,16 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-#: (degraded nodes, repeat offenders) that a domain gives to so many nodes.
-Flaws = Callable[[int, int], tuple[int, int]]
+from scheduling.domain.nodes import Flaws
+
+#: What there is against the nodes that a domain would give: (domain, nodes) -> flaws.
+FlawsOf = Callable[[int, int], Flaws]
 
 
 class Bin(NamedTuple):
     """A domain as packing sees it."""
 
     domain: int
-    block: int
     free: int
     cap: int  # of these, nodes that may be used
     spares: int  # nodes that should stay free
@@ -32,7 +33,7 @@ class Bin(NamedTuple):
 class Packing:
     """Which domain takes slices of which sizes."""
 
-    def __init__(self, bins: Sequence[Bin], flaws: Flaws) -> None:
+    def __init__(self, bins: Sequence[Bin], flaws: FlawsOf) -> None:
         self._bins = {bin.domain: bin for bin in bins}
         self._left = {bin.domain: bin.cap for bin in bins}
         self._flaws = flaws
@@ -53,19 +54,6 @@ class Packing:
             rest += [size] * self._pour(size, count)
         return rest
 
-    def score(self) -> tuple[int, ...]:
-        """What is better of two packings of the same slices is smaller; ends in the first domain used."""
-        used = {domain: sum(sizes) for domain, sizes in self.parts.items()}
-        found = [self._flaws(domain, nodes) for domain, nodes in used.items()]
-        return (
-            len(used),
-            sum(self._bins[domain].missing(nodes) for domain, nodes in used.items()),
-            sum(self._bins[domain].free - nodes for domain, nodes in used.items()),
-            sum(degraded for degraded, _ in found),
-            sum(offenders for _, offenders in found),
-            min(used, default=-1),
-        )
-
     def _pour(self, size: int, count: int) -> int:
         for domain in sorted(self.parts):
             count -= self.put(domain, size, count)
@@ -80,8 +68,16 @@ class Packing:
             count -= self.put(bin.domain, size, count)
         return count
 
-    def _rank(self, bin: Bin, nodes: int) -> tuple[int, int, int, int, int]:
+    def _rank(self, bin: Bin, nodes: int) -> tuple[int, ...]:
         return (bin.missing(nodes), bin.free - nodes, *self._flaws(bin.domain, nodes), bin.domain)
+
+
+def takes(bins: Sequence[Bin], sizes: Sequence[int]) -> int:
+    """How many of the slices these domains take: at most, and exactly where the slices have one size or each domain holds one."""
+    taken = 0
+    for size, count in classes(sizes):
+        taken += max(0, min(count, sum(bin.cap // size for bin in bins) - taken))
+    return taken
 
 
 def classes(sizes: Sequence[int]) -> list[tuple[int, int]]:

@@ -62,12 +62,27 @@ def _infeasible(counts: Counts) -> str:
 
 
 def _node_reasons(counts: Counts) -> list[str]:
-    size, slices = counts["slice_size"], int(counts["slices"])
-    parts = [f"needs 1 domain with {size} free"] if slices == 1 else [f"needs {slices} slices of {size}, {counts['fit']} fit"]
-    if "best_domain" in counts:
+    parts = [_need(counts)]
+    if "level" not in counts and "best_domain" in counts:
         parts.append(f"best is {counts['best_domain']} with {counts['best_free']}")
+    if "best_group" in counts:
+        parts.append(f"best is {counts['best_group']} with {counts['group_nodes']}")
+    if "empty_domains" in counts:
+        parts.append(f"{_many(counts['empty_domains'], 'domain')} without other work")
     parts.append(f"{_many(counts['free_nodes'], 'node')} free in {_many(counts['free_domains'], 'domain')}")
     return parts + _kept(counts)
+
+
+def _need(counts: Counts) -> str:
+    """What the request needs at once, e.g. "needs 1 block with 96 in slices of 16"."""
+    size, slices, nodes = counts["slice_size"], int(counts["slices"]), counts["nodes"]
+    runs = f" ({counts['layers']})" if "layers" in counts else ""
+    empty = "empty " if "empty_domains" in counts else ""
+    if "level" in counts:
+        return f"needs 1 {counts['level']} with {nodes} {'in slices of' if slices > 1 else 'free:'} {size}{runs}"
+    if slices == 1:
+        return f"needs 1 {empty}domain with {size} free"
+    return f"needs {slices} slices of {size}{runs}{' in empty domains' if empty else ''}, {counts['fit']} fit"
 
 
 def _gpu_reasons(counts: Counts) -> list[str]:

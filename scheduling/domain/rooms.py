@@ -11,18 +11,22 @@ from collections.abc import Iterator
 
 from clusters.domain.policy import Policy, SparesScope
 from clusters.domain.space import Space
+from scheduling.domain.nodes import Flaws, node_flaws
 from scheduling.domain.shape import Shape
 
 
 class Rooms:
     """One request's view of the space."""
 
-    __slots__ = ("_owing", "floor", "policy", "small", "space", "spares")
+    __slots__ = ("_owing", "area", "floor", "policy", "recent", "small", "space", "spares")
 
-    def __init__(self, space: Space, shape: Shape, policy: Policy) -> None:
+    def __init__(self, space: Space, shape: Shape, policy: Policy, recent: int = 0, home: int = 0) -> None:
+        """`recent` are domains in which a node has failed of late, `home` those that the job itself has closed to others (both masks)."""
         widest = len(space.buckets) - 1  # no domain can keep more nodes than it has
         self.space = space
         self.policy = policy
+        self.recent = recent
+        self.area = (empty_domains(space) if shape.exclusive else ~space.closed) | home
         self.small = shape.small
         self.spares = min(shape.spares, widest)
         self.floor = min(shape.floor, widest)
@@ -53,7 +57,7 @@ class Rooms:
         """(free nodes, mask of domains), fewest free first, of those that hold `nodes` with at most `missing` spares missing."""
         buckets = self.space.buckets
         for free in range(nodes + max(self.floor, self.spares - missing), len(buckets)):
-            if domains := buckets[free]:
+            if domains := buckets[free] & self.area:
                 beside = free - nodes
                 domains &= ~self._wanting(beside + 1 if self.small else beside + missing + 1)
                 if domains:
@@ -62,7 +66,7 @@ class Rooms:
     def usable(self) -> Iterator[tuple[int, int, int]]:
         """(nodes the request may use, free nodes, mask of domains) over all domains."""
         for free, domains in enumerate(self.space.buckets):
-            rest = domains
+            rest = domains & self.area
             if self.small:
                 for wanted, owing in self._owing:
                     if owed := rest & owing:
@@ -70,6 +74,11 @@ class Rooms:
                         rest &= ~owing
             if rest:
                 yield max(0, free - self.floor), free, rest
+
+    def flaws(self, domain: int, nodes: int) -> Flaws:
+        """What there is against the nodes that the domain would give."""
+        degraded, offenders = node_flaws(self.space, domain, nodes, self.kept(domain))
+        return degraded, self.recent >> domain & 1, offenders
 
     def _wanting(self, spares: int) -> int:
         """Mask of the domains whose jobs, or the policy, want at least so many spares."""
@@ -79,3 +88,8 @@ class Rooms:
                 break
             mask |= domains
         return mask
+
+
+def empty_domains(space: Space) -> int:
+    """Mask of the domains without any work."""
+    return int("".join("0" if used else "1" for used in reversed(space.used)) or "0", 2) & ~space.closed

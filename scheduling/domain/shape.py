@@ -1,34 +1,38 @@
 """What a request asks of placement, cut into slices and resolved against a cluster and its policy.
 
 A request says "32 nodes"; its shape says "two slices of 16 that want two spares each". Equal shapes get equal answers from the same space.
-Sizes come from `clusters.domain.slices` and from nowhere else.
+Sizes come from `clusters.domain.slices` and from nowhere else, levels from the topology.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
+from clusters.domain.constraints import JobPart, Layer, LevelMode, ParallelPlan
 from clusters.domain.decision import Refusal
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
 from clusters.domain.slices import cluster_slice, is_small, slice_sizes, whole_nodes
 from clusters.domain.topology import Topology
+from scheduling.domain.levels import DOMAIN, layer_levels, placing_level
+from scheduling.domain.parallelism.check import check_plan, unit_nodes
 from scheduling.domain.refusals import infeasible
 
 #: What of a request its placement depends on.
-Asked = tuple[int | None, int | None, int | None, int | None, bool, int | None]
+Asked = tuple[int | str | bool | LevelMode | tuple[Layer, ...] | tuple[JobPart, ...] | ParallelPlan | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """Sizes of slices, and what must or should stay free beside them."""
+class PartShape:
+    """One part of a job, or the whole of one that has none, as placement sees it."""
 
-    sizes: tuple[int, ...]  # nodes of each slice, larger first; (1,) for work below a node
-    gpus: int  # of one node, for work below a node; 0 = whole nodes
-    small: bool  # work below a slice: the spares that a domain owes are not for it
-    spares: int  # nodes that each of its domains should keep free for it; work on one node wants none
-    floor: int  # nodes that each of its domains must keep free
+    name: str = ""
+    sizes: tuple[int, ...]  # nodes of each slice in rank order, larger first inside each run; (1,) for work below a node
+    level: str = ""  # that the slices should lie in one group of; "" where any place does, or one slice lies in one group anyway
+    mode: LevelMode = LevelMode.ANY  # any where level is ""
+    layers: tuple[Layer, ...] = ()  # outermost first: each run of so many nodes, in rank order, lies in one group of the level
 
     @property
     def nodes(self) -> int:
@@ -36,35 +40,132 @@ class Shape:
         return sum(self.sizes)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape(PartShape):
+    """A whole request: its slices, and what must or should stay free beside them."""
+
+    gpus: int  # of one node, for work below a node; 0 = whole nodes
+    small: bool  # work below a slice: the spares that a domain owes are not for it
+    spares: int  # nodes that each of its domains should keep free for it; work on one node wants none
+    floor: int  # nodes that each of its domains must keep free
+    exclusive: bool = False  # only domains without other work
+    parts: tuple[PartShape, ...] = ()  # in the order of the request; `sizes` are theirs, one after the other
+
+
 def asked_of(request: JobRequest) -> Asked:
-    """Requests that are alike in this are placed, or refused, alike."""
-    return (request.nodes, request.gpus, request.slice_size, request.max_slice, request.tail, request.spares)
+    """All that the answer to a request depends on, beside space, policy and time.
+
+    Requests that are alike in this get the same shape in the same cluster under the same policy, so they are placed, or refused, alike; who
+    asks, how urgent it is and how long it runs are not in it. Hashable and comparable with that of any other request; it costs half a
+    microsecond to make and more to hash, so whoever needs it often keeps it.
+    """
+    return (
+        request.nodes,
+        request.gpus,
+        request.slice_size,
+        request.max_slice,
+        request.tail,
+        request.spares,
+        request.level,
+        request.mode,
+        request.layers,
+        request.exclusive,
+        request.parts,
+        request.plan,
+    )
 
 
 def shape_of(topology: Topology, request: JobRequest, policy: Policy) -> Shape | Refusal:
-    """The whole request's shape; refused where it cannot be cut as it asks."""
+    """The whole request's shape; refused where it cannot be cut, or names what is not there."""
     nodes = whole_nodes(request, topology.usual_gpus)
-    if not nodes:
-        return _shape(topology, request, policy, (1,))
+    size = cluster_slice(topology, policy)
     try:
-        sizes = slice_sizes(request, nodes, cluster_slice(topology, policy))
+        parts = tuple(_parts(topology, request, size))
+        whole = _together(topology, request, parts) if parts else _whole(topology, request, nodes, size)
     except InvalidRequest as error:
         return infeasible(error.field, str(error.value), error.expected)
-    return _shape(topology, request, policy, sizes)
+    return replace(_shape(topology, request, policy, whole), parts=parts)
 
 
 def slice_shape(topology: Topology, request: JobRequest, policy: Policy, size: int) -> Shape:
     """The shape of one slice of a job that runs; the job keeps its slices, whatever the policy has become."""
-    return _shape(topology, request, policy, (size,))
+    return _shape(topology, request, policy, PartShape(sizes=(size,)))
 
 
-def _shape(topology: Topology, request: JobRequest, policy: Policy, sizes: tuple[int, ...]) -> Shape:
+def _shape(topology: Topology, request: JobRequest, policy: Policy, whole: PartShape) -> Shape:
     nodes = whole_nodes(request, topology.usual_gpus)
     wanted = policy.target_spares if request.spares is None else request.spares
     return Shape(
-        sizes=sizes,
+        sizes=whole.sizes,
+        level=whole.level,
+        mode=whole.mode,
+        layers=whole.layers,
         gpus=0 if nodes else request.gpus or 0,
         small=is_small(nodes, cluster_slice(topology, policy)),
         spares=wanted if nodes > 1 else 0,
         floor=policy.min_spares if nodes > 1 else 0,
+        exclusive=request.exclusive,
     )
+
+
+def _whole(topology: Topology, request: JobRequest, nodes: int, size: int) -> PartShape:
+    """The slices of a request without parts; raises InvalidRequest."""
+    layers = layer_levels(topology, request.layers)
+    level, mode = placing_level(topology, "level", request.level, request.mode, nodes)
+    if not nodes:
+        _check_plan(request, 1, request.gpus or 0, (1,))
+        return PartShape(sizes=(1,))
+    gpus = topology.usual_gpus
+    unit = unit_nodes(request.plan, gpus) if request.plan and not request.slice_size and gpus else None
+    sizes = _layered(request, nodes, size, unit) if layers else slice_sizes(request, nodes, size, unit)
+    _check_plan(request, nodes, gpus, sizes)
+    if layers and layers[-1].level == DOMAIN and layers[-1].size == sizes[0]:
+        layers = layers[:-1]  # a slice lies in one domain anyway
+    return PartShape(sizes=sizes, level=level, mode=mode, layers=layers) if len(sizes) > 1 else PartShape(sizes=sizes)
+
+
+def _check_plan(request: JobRequest, nodes: int, gpus_per_node: int, sizes: tuple[int, ...]) -> None:
+    problem = check_plan(request.plan, nodes, gpus_per_node, sizes) if request.plan and gpus_per_node else None
+    if problem is not None:
+        raise InvalidRequest(problem.field, problem.value, problem.expected)
+
+
+def _layered(request: JobRequest, nodes: int, size: int, unit: int | None) -> tuple[int, ...]:
+    """Every run of the innermost layer is cut alike; what is left over is a tail, where one is asked for. Raises InvalidRequest."""
+    outer, inner = request.layers[0].size, request.layers[-1].size
+    if nodes % outer and not request.tail:
+        raise InvalidRequest("nodes", nodes, f"give a multiple of the outermost layer ({outer}), or ask for a tail of {nodes % outer}")
+    if inner % (unit or 1):
+        last = len(request.layers) - 1
+        raise InvalidRequest(f"layers[{last}].size", inner, f"give a multiple of the {unit} nodes that whole TP x EP groups fill")
+    sizes = slice_sizes(request, inner, size, unit) * (nodes // inner)
+    return sizes + slice_sizes(request, nodes % inner, size, unit) if nodes % inner else sizes
+
+
+def _parts(topology: Topology, request: JobRequest, size: int) -> Iterator[PartShape]:
+    """The parts, each cut by its own sizes; what it does not say it has from the job. Raises InvalidRequest."""
+    for field in ("layers", "plan"):
+        if request.parts and getattr(request, field):
+            raise InvalidRequest(field, "given", "leave it out for a job with parts; each part has its own slice_size and level")
+    for place, part in enumerate(request.parts):
+        own = replace(
+            request,
+            nodes=part.nodes,
+            gpus=None,
+            parts=(),
+            slice_size=part.slice_size or request.slice_size,
+            max_slice=part.max_slice or request.max_slice,
+        )
+        try:
+            sizes = slice_sizes(own, part.nodes, size)
+            level, mode = placing_level(topology, "level", part.level, part.mode, part.nodes)
+        except InvalidRequest as error:
+            raise InvalidRequest(f"parts[{place}].{error.field}", error.value, error.expected) from None
+        yield PartShape(name=part.name, sizes=sizes, level=level, mode=mode)
+
+
+def _together(topology: Topology, request: JobRequest, parts: tuple[PartShape, ...]) -> PartShape:
+    """What the parts must keep to as one job; raises InvalidRequest."""
+    sizes = tuple(size for part in parts for size in part.sizes)
+    level, mode = placing_level(topology, "level", request.level, request.mode, sum(sizes))
+    return PartShape(sizes=sizes, level=level, mode=mode)

@@ -1,7 +1,8 @@
 """One slice: the domain that holds it best.
 
 Order of choice: fewest missing spares, the areas in the order given (a moved slice stays near the rest of its job), least left over, fewest
-degraded nodes, fewest repeat offenders, lowest index. Domains are indexed by their names in natural order, so the last tie ends in a name.
+degraded nodes, no node failed of late, fewest repeat offenders, lowest index. Domains are indexed by their names in natural order, so the
+last tie ends in a name.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from clusters.domain.policy import Policy
 from clusters.domain.slices import cluster_slice
 from clusters.domain.space import Space
-from scheduling.domain.nodes import bits, first_soundest, flaws
+from scheduling.domain.nodes import bits, first_soundest
 from scheduling.domain.rooms import Rooms
 
 #: All domains, as a mask.
@@ -30,5 +31,5 @@ def best_domain(rooms: Rooms, nodes: int, areas: tuple[int, ...]) -> int | None:
         for area in areas:
             for _, domains in rooms.holding(nodes, missing):
                 if domains & area:
-                    return first_soundest(bits(domains & area), lambda domain: flaws(rooms.space, domain, nodes, rooms.kept(domain)))
+                    return first_soundest(bits(domains & area), lambda domain: rooms.flaws(domain, nodes))
     return None
