@@ -30,6 +30,8 @@ SIMULATED = "simulated"
 
 class Node:
     """One compute tray."""
+#: The connector of processes of this machine that stand for nodes.
+LOCAL = "local"
 
     __slots__ = (
         "condition",
