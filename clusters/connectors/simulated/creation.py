@@ -38,7 +38,7 @@ class Shape:
             if not 1 <= value <= most:
                 raise InvalidRequest(name, value, f"give a whole number from 1 to {most}")
 
-    def inventory(self) -> Iterator[Payload]:
+    def inventory(self, product: str = "simulated") -> Iterator[Payload]:
         """What the cluster has."""
         wide = len(str(self.racks))
         for number in range(self.racks):
@@ -46,7 +46,7 @@ class Shape:
             block = f"b{number // self.racks_per_block + 1:02d}"
             yield RackRegistered(rack=rack, block=block, switch_trays=SWITCH_TRAYS if self.nodes_per_rack > 1 else 0)
             for place in range(self.nodes_per_rack):
-                yield NodeRegistered(node=f"{rack}-n{place + 1:02d}", rack=rack, domain=rack, gpus=self.gpus, product="simulated")
+                yield NodeRegistered(node=f"{rack}-n{place + 1:02d}", rack=rack, domain=rack, gpus=self.gpus, product=product)
 
 
 def create_simulated(

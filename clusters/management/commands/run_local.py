@@ -1,0 +1,77 @@
+"""`manage.py run_local`: runs the nodes of a local cluster, and the work that is placed on them, until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from clusters.connectors.lease import Lease
+from clusters.connectors.local.driver import LocalDriver
+from clusters.connectors.local.fleet import Program
+from clusters.domain.errors import ClusterError
+from clusters.domain.state import LOCAL
+from clusters.eventlog.store import default_log
+
+#: Seconds between tries to get the lease.
+RETRY_SECONDS = 0.5
+
+
+class Command(BaseCommand):
+    """One process for each node, and one for each of a job's slots. Whoever submits jobs does not say what runs: this command line does."""
+
+    help = "Run the nodes of a local cluster. Every job runs the given program on each of its nodes."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--cluster", required=True)
+        parser.add_argument("--logs", type=Path, help="directory for what the program prints; default: local/ in the data directory")
+        parser.add_argument("program", nargs="+", help="the program and its arguments; write -- before it")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        cluster = options["cluster"]
+        logs: Path = options["logs"] or Path(settings.DATA_DIR) / "local"
+        logs.mkdir(parents=True, exist_ok=True)
+        env = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+        program = Program(argv=tuple(options["program"]), directory=logs, env={**env, "SLICEKEEPER_CLUSTER": cluster})
+        lease = Lease(cluster, f"{socket.gethostname()[:60]}:{os.getpid()}:{uuid4().hex[:8]}")
+        try:
+            self._check(cluster)
+            while not lease.acquire():
+                if stop.wait(RETRY_SECONDS):
+                    return
+            self._run(cluster, program, lease, stop)
+        except ClusterError as error:
+            raise CommandError(str(error)) from error
+
+    def _check(self, cluster: str) -> None:
+        with default_log().live(cluster).reading() as state:
+            if state.connector != LOCAL:
+                raise CommandError(
+                    f"cluster {cluster!r} has other nodes than local ones (connector {state.connector!r}); see create_local"
+                )
+
+    def _run(self, cluster: str, program: Program, lease: Lease, stop: threading.Event) -> None:
+        driver = LocalDriver(default_log(), cluster, program, lease.check)
+        self.stdout.write(f"running the nodes of {cluster}; what their work prints is in {program.directory}; Ctrl-C ends them all")
+        self.stdout.flush()
+        try:
+            while not stop.is_set():
+                driver.turn()
+                lease.keep(0)
+        finally:
+            driver.close()
+            lease.release()
+
+
+#: What the work of jobs has no need to know.
+_SECRETS = frozenset({"SLICEKEEPER_SECRET_KEY", "SLICEKEEPER_DATABASE_URL", "SLICEKEEPER_REDIS_URL"})
