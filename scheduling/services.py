@@ -5,12 +5,14 @@ A refusal is returned, not raised. With a request id, the same call repeated get
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from clusters.domain.clock import cluster_now
 from clusters.domain.commands import CancelJob, ChangePolicy, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, RunPass, SubmitJob
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.events import MAX_SOURCE
 from clusters.domain.health import PERSON
-from clusters.domain.ids import job_id
+from clusters.domain.ids import Instant, job_id
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
 from clusters.eventlog.live import live
@@ -18,6 +20,7 @@ from clusters.eventlog.log import wall_now
 from clusters.eventlog.port import Committed
 from clusters.eventlog.request import Request
 from clusters.eventlog.store import commit
+from scheduling.domain.deadlines import next_deadline
 from scheduling.domain.decide import decide
 
 SCHEDULER = "scheduler"
@@ -80,6 +83,16 @@ def pass_step(cluster: str) -> tuple[int, bool]:
     """One decision of the pass, in one short transaction; returns how many events it took, and whether there is more to do."""
     outcome = commit(cluster, Request(command=RunPass(), source=SCHEDULER, request_id=None), decide)
     return (0, False) if isinstance(outcome, Refusal) else (len(outcome.events), outcome.more)
+
+
+def deadline_of(cluster: str) -> Callable[[Instant], Instant | None]:
+    """When the cluster's pass has something to do next after a moment of cluster time, though nothing happens."""
+
+    def deadline(after: Instant) -> Instant | None:
+        with live(cluster).reading() as state:
+            return next_deadline(state, after)
+
+    return deadline
 
 
 def _command(cluster: str, command: Command, by: str, request_id: str | None) -> Committed | Refusal:

@@ -14,13 +14,14 @@ from django.db import DatabaseError, OperationalError, close_old_connections, co
 
 from clusters.connectors.lease import Lease
 from clusters.connectors.presence import last_seen
-from clusters.connectors.simulated.driver import Driver
+from clusters.connectors.simulated.driver import Driver, Passes
 from clusters.domain.errors import ClusterError, FencedOut, UnknownCluster
 from clusters.domain.events import NewEvent
 from clusters.domain.ids import MINUTE, SECOND, Duration
 from clusters.domain.state import SIMULATED
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log, subscribe
+from scheduling.services import deadline_of
 from scheduling.simulator.users import users_of
 from tasks.waking import QUIET, is_settled
 
@@ -83,7 +84,9 @@ class FleetThread:
             with log.live(self.cluster).reading() as state:
                 users = users_of(state, next(log.read(self.cluster, 0, 1)).occurred_at)
                 restful = bool(state.options.get("pause_idle"))
-            driver = Driver(log, self.cluster, settle=self._settle, guard=self._lease.check, generator=users)
+            driver = Driver(
+                log, self.cluster, passes=Passes(self._settle, deadline_of(self.cluster)), guard=self._lease.check, generator=users
+            )
             self._rests = driver.clock.speed == 0
             while not self._stop.is_set():
                 if restful:
@@ -97,8 +100,8 @@ class FleetThread:
             self._lease.release()
 
     def _settle(self, facts: Sequence[NewEvent]) -> None:
-        """Wait until the pass has dealt with what happened, within reason."""
-        if all(type(fact.payload).__name__ in QUIET for fact in facts):
+        """Wait until the pass has dealt with what happened, or with a deadline where nothing did, within reason."""
+        if facts and all(type(fact.payload).__name__ in QUIET for fact in facts):
             return
         live = default_log().live(self.cluster)
         deadline = time.monotonic() + SETTLE_SECONDS

@@ -1,4 +1,4 @@
-"""The tail of every log: what was appended wakes the pass, and from time to time the housekeeping.
+"""The tail of every log: what was appended wakes the pass, as do its deadlines, and from time to time the housekeeping.
 
 Appends of this process announce themselves; those of others are found by looking at the heads, at least ten times a second.
 """
@@ -20,7 +20,7 @@ from clusters.eventlog.store import default_log, subscribe
 from scheduling.services import SCHEDULER
 from tasks import heartbeat, housekeeping
 from tasks.passes import waker
-from tasks.waking import QUIET, is_settled
+from tasks.waking import QUIET, Timers, is_settled
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +41,7 @@ class Tail:
         self._wake = threading.Event()
         self._seen: dict[str, int] = {}
         self._open: dict[str, str] = {}  # clusters whose pass may have something to do -> what that belongs to
+        self._timers = Timers()
         self._kept: dict[str, float] = {}  # when the housekeeping was last sent for
         self._untidy: set[str] = set()  # clusters that have grown since
 
@@ -71,6 +72,7 @@ class Tail:
                 self._look_at(cluster)
             except UnknownCluster:  # removed a moment ago
                 self._seen.pop(cluster, None)
+                self._timers.forget(cluster)
             except UnknownEvent:  # of a later version: this process can do nothing for the cluster
                 self._open.pop(cluster, None)
             except ClusterError:  # told once for each position; the other clusters' passes are woken all the same
@@ -91,12 +93,17 @@ class Tail:
             self._seen[cluster] = head
             self._untidy.add(cluster)
             if seen is None or head < seen:
+                self._timers.forget(cluster)
                 self._open.setdefault(cluster, "")
             else:
                 self._note(cluster, log.read(cluster, seen, head - seen))
-        if cluster not in self._open:
+        if head == seen and cluster not in self._open and not self._timers.is_time(cluster):
             return
         with log.live(cluster).reading() as state:
+            if self._timers.look(cluster, state):
+                self._open.setdefault(cluster, "")
+            if cluster not in self._open:
+                return
             settled = is_settled(state)
         if settled:  # whatever is on its way still has been overtaken: it may come too early for what happens next
             waker.begun(cluster)

@@ -16,7 +16,7 @@ from clusters.domain.jobs import JobState, load_request
 from clusters.domain.policy import load_policy
 from clusters.domain.reservations import Reservation
 from clusters.domain.signals import Heard, SignalKind, SignalScope
-from clusters.domain.state import ClusterState, Job, Node, Rack, Slice
+from clusters.domain.state import ClusterState, Job, Node, Rack, Slice, is_limited
 
 Plain = dict[str, Any]
 
@@ -75,6 +75,7 @@ def load_state(plain: Plain) -> ClusterState:
     state.queue = [(-state.jobs[job].priority, state.jobs[job].seq, job) for job in plain["queue"]]
     state.lost = set(plain["lost"])
     state.stopped = set(plain["stopped"])
+    state.limited = {job.id for job in state.jobs.values() if is_limited(job)}
     state.ended = {job: JobState(outcome) for job, outcome in plain["ended"]}
     state.tally = dict(plain["tally"])
     state.plans = {plan: list(positions) for plan, positions in plain["plans"].items()}

@@ -108,6 +108,8 @@ def _work_started(state: ClusterState, event: Event, payload: ev.WorkStarted) ->
     job.state = JobState.STARTING if job.unstarted else JobState.RUNNING
     if not job.unstarted and job.started_at is None:
         job.started_at = event.occurred_at
+        if job.request.time_limit_s is not None:
+            state.limited.add(job.id)
 
 
 def _work_stopped(state: ClusterState, _: Event, payload: ev.WorkStopped) -> None:
@@ -136,6 +138,7 @@ def _leave_active(state: ClusterState, job: Job) -> None:
     if job.state in ACTIVE:
         want_spares(state, job, wanted=False)
     state.lost.discard(job.id)
+    state.limited.discard(job.id)
     _dequeue(state, job)
     free_reservation(state, job.id)
     _touch(state, job)

@@ -9,7 +9,7 @@ from clusters.domain.books_of import domain_uses, read_books
 from clusters.domain.health import condition_of
 from clusters.domain.jobs import ACTIVE, QUEUED
 from clusters.domain.space import Space
-from clusters.domain.state import ClusterState
+from clusters.domain.state import ClusterState, is_limited
 
 
 def check(state: ClusterState) -> list[str]:
@@ -20,6 +20,7 @@ def check(state: ClusterState) -> list[str]:
         *_slices_whole(state),
         *_spares_are_free(state),
         *_queue_is_the_waiting(state),
+        *_limits_run(state),
         *_space_is_true(state),
     ]
 
@@ -80,6 +81,11 @@ def _queue_is_the_waiting(state: ClusterState) -> Iterator[str]:
     waiting = sorted((-job.priority, job.seq, job.id) for job in state.jobs.values() if job.state in QUEUED)
     if waiting != state.queue:
         yield "the queue is not the list of waiting jobs in order"
+
+
+def _limits_run(state: ClusterState) -> Iterator[str]:
+    if {job.id for job in state.jobs.values() if is_limited(job)} != state.limited:
+        yield "the jobs whose time limit runs are not those that are listed so"
 
 
 def _space_is_true(state: ClusterState) -> Iterator[str]:

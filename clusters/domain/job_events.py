@@ -22,6 +22,7 @@ class AfterStop(StrEnum):
     """What becomes of a job once all its work has stopped."""
 
     CANCELLED = "cancelled"
+    FAILED = "failed"  # it ran longer than its limit
     WAITING = "waiting"
     CONTINUES = "continues"  # only some nodes stop: the old places of a slice that moved
 

@@ -183,7 +183,6 @@ SETTINGS: tuple[Setting, ...] = (
         unit="seconds",
         low=60,
         high=30 * DAY_S,
-        used=False,
         meaning="How long a job is taken to run that states neither a time limit nor an expected run time.",
     ),
     Setting(

@@ -183,6 +183,7 @@ class ClusterState:
         self.queue: list[tuple[int, int, str]] = []  # (-priority, seq, job), sorted: placed in this order
         self.lost: set[str] = set()  # active jobs with a lost slot
         self.stopped: set[str] = set()  # jobs in stopping whose work has stopped everywhere
+        self.limited: set[str] = set()  # jobs whose time limit runs
         self.ended: dict[str, JobState] = {}  # the last REMEMBERED_JOBS ended jobs, oldest first
         self.tally: dict[str, int] = {}  # jobs ever submitted, finished, failed, cancelled, swaps, moves
         self.plans: dict[str, list[int]] = {}  # plan -> positions of its ArrivalsPlanned events
@@ -241,6 +242,11 @@ class ClusterState:
     def _site(self, node: Node) -> Site:
         rack = self.racks.get(node.rack)
         return Site(name=node.name, block=rack.block if rack else "", rack=node.rack, domain=node.domain, gpus=node.gpus)
+
+
+def is_limited(job: Job) -> bool:
+    """Whether the job's time limit runs: from when its work first ran everywhere until it no longer wants its nodes."""
+    return job.request.time_limit_s is not None and job.started_at is not None and job.state in ACTIVE
 
 
 def wanting_slices(job: Job) -> range:

@@ -12,8 +12,9 @@ from itertools import chain
 from clusters.domain.decision import Decision
 from clusters.domain.events import Payload
 from clusters.domain.ids import Instant
-from clusters.domain.job_events import AfterStop, JobCancelled, JobPlaced, JobRequeued
+from clusters.domain.job_events import AfterStop, JobCancelled, JobFailed, JobPlaced, JobRequeued
 from clusters.domain.state import ClusterState
+from scheduling.domain.limits import enforce_limits
 from scheduling.domain.queue import place_waiting
 from scheduling.domain.recovery import recover
 from scheduling.domain.trial import Trial
@@ -28,7 +29,7 @@ def run_pass(state: ClusterState, now: Instant) -> Decision:
     trial = Trial(state, now)
     events: list[Payload] = []
     nodes = 0
-    for step in chain(settle(state), recover(trial), ([event] for event in place_waiting(trial))):
+    for step in chain(settle(state), stop_overdue(trial), recover(trial), ([event] for event in place_waiting(trial))):
         events += step
         nodes += sum(_claimed(event) for event in step)
         if len(events) >= EVENTS_PER_PASS or nodes >= NODES_PER_PASS:
@@ -42,8 +43,17 @@ def settle(state: ClusterState) -> Iterator[list[Payload]]:
         job = state.jobs[name]
         if job.after is AfterStop.WAITING:
             yield [JobRequeued(job=name, reason=job.reason)]
+        elif job.after is AfterStop.FAILED:
+            yield [JobFailed(job=name, generation=job.generation, reason=job.reason)]
         else:
             yield [JobCancelled(job=name, reason=job.reason)]
+
+
+def stop_overdue(trial: Trial) -> Iterator[list[Payload]]:
+    """Work that has run to its time limit is asked to stop, and gets no new nodes meanwhile."""
+    for name, events in enforce_limits(trial.state, trial.now):
+        trial.stopping.add(name)
+        yield events
 
 
 def _claimed(event: Payload) -> int:

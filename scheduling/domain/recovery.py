@@ -29,7 +29,7 @@ from scheduling.domain.trial import Trial
 def recover(trial: Trial) -> Iterator[list[Payload]]:
     """What each job with lost slots gets, the most urgent job first."""
     jobs = trial.state.jobs
-    for _, _, name in sorted((-jobs[name].priority, jobs[name].seq, name) for name in trial.state.lost):
+    for _, _, name in sorted((-jobs[name].priority, jobs[name].seq, name) for name in trial.state.lost - trial.stopping):
         yield _recover_job(trial, jobs[name])
 
 

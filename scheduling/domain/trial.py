@@ -10,12 +10,13 @@ from functools import cached_property
 
 from clusters.domain.books import Condition
 from clusters.domain.decision import Refusal
-from clusters.domain.ids import SECOND, Instant
+from clusters.domain.ids import Instant
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import JobRequest
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState
 from scheduling.domain.feasibility import could_never_fit, whole_space
+from scheduling.domain.limits import ends_by
 from scheduling.domain.placement import Placement, place
 from scheduling.domain.refusals import INFEASIBLE, with_conditions
 
@@ -29,6 +30,7 @@ class Trial:
         self.policy = state.policy
         self.space = state.space.fork()
         self.topology = self.space.topology
+        self.stopping: set[str] = set()  # jobs that this decision asks to stop
 
     def place(self, request: JobRequest) -> Placement | Refusal:
         """Where the request would run now."""
@@ -53,8 +55,8 @@ class Trial:
             self.space.take_mask(domain, sum(1 << index - first for index in indexes))
 
     def ends_by(self, request: JobRequest) -> Instant | None:
-        """When the request, started now, will have ended for certain; None where nothing ends it."""
-        return None if request.time_limit_s is None else self.now + request.time_limit_s * SECOND
+        """When the request, started now, will have ended for certain, or can be made to; None where nothing ends it."""
+        return ends_by(request, self.now)
 
     def reasons(self, refusal: Refusal) -> Refusal:
         """The refusal with all that is counted in the whole state."""

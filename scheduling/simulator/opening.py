@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from clusters.connectors.lease import Lease
 from clusters.connectors.simulated.chance import uniform
 from clusters.connectors.simulated.creation import Shape, create_simulated
-from clusters.connectors.simulated.driver import Driver
+from clusters.connectors.simulated.driver import Driver, Passes
 from clusters.connectors.simulated.options import FAILURES_PER_NODE_DAY, REPAIR_FLAT, REPAIR_PUBLISHED, FleetOptions
 from clusters.domain.errors import ClusterExists
 from clusters.domain.events import NewEvent
@@ -78,7 +78,7 @@ def _play(lease: Lease, until: Instant) -> None:
     log = default_log()
     with log.live(NAME).reading() as state:
         users = users_of(state, next(log.read(NAME, 0, 1)).occurred_at)
-    Driver(log, NAME, settle=settle, guard=lease.check, generator=users).play(until)
+    Driver(log, NAME, passes=Passes(settle, services.deadline_of(NAME)), guard=lease.check, generator=users).play(until)
 
 
 def _down_from_the_start(options: FleetOptions, shape: Shape, at: Instant) -> list[NewEvent]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clusters.connectors.simulated.arrivals import Generator
-from clusters.connectors.simulated.driver import Driver
+from clusters.connectors.simulated.driver import Driver, Passes
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.domain.commands import Command, RunPass
 from clusters.domain.decision import Refusal
@@ -18,6 +18,7 @@ from clusters.domain.policy import Policy
 from clusters.eventlog.memory import MemoryLog
 from clusters.eventlog.port import Committed
 from clusters.eventlog.request import Request
+from scheduling.domain.deadlines import next_deadline
 from scheduling.domain.decide import decide
 
 NAME = "stage"
@@ -46,7 +47,11 @@ class Stage:
         self.driver = self.make_driver()
 
     def make_driver(self) -> Driver:
-        return Driver(self.log, NAME, settle=self.settle, generator=self.generator, wall=lambda: self.wall)
+        return Driver(self.log, NAME, passes=Passes(self.settle, self.deadline), generator=self.generator, wall=lambda: self.wall)
+
+    def deadline(self, after: Instant) -> Instant | None:
+        with self.log.live(NAME).reading() as state:
+            return next_deadline(state, after)
 
     def settle(self, facts: Sequence[NewEvent]) -> None:
         self.settled.append(tuple(facts))
@@ -68,7 +73,7 @@ class Stage:
     def step(self) -> bool:
         """Let the wall clock come to the next thing that is due, and it happen."""
         self.driver.follow()
-        due = self.driver.fleet.due
+        due = self.driver.due
         if due is None:
             return False
         self.wall = max(self.wall, self.driver.clock.wall_for(due) + 1)
@@ -78,7 +83,7 @@ class Stage:
     def play(self, until: Instant) -> None:
         """Let everything up to `until` happen."""
         self.driver.follow()
-        while (due := self.driver.fleet.due) is not None and due <= until:
+        while (due := self.driver.due) is not None and due <= until:
             self.step()
 
     def restart(self) -> None:

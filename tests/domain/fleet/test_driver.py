@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusters.connectors.simulated.driver import LOOK, MAX_LAG, Driver
+from clusters.connectors.simulated.driver import LOOK, MAX_LAG, Driver, Passes
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.domain.commands import SubmitJob
 from clusters.domain.errors import FencedOut
@@ -147,9 +147,52 @@ def test_a_driver_without_the_lease_writes_nothing_and_stops() -> None:
     def fenced() -> None:
         raise FencedOut
 
-    driver = Driver(stage.log, NAME, settle=stage.settle, guard=fenced, wall=lambda: stage.wall)
+    driver = Driver(stage.log, NAME, passes=Passes(stage.settle), guard=fenced, wall=lambda: stage.wall)
     head = stage.log.head(NAME)
     stage.wall += MINUTE
     with pytest.raises(FencedOut):
         driver.turn()
     assert stage.log.head(NAME) == head
+
+
+@pytest.mark.parametrize("speed", [61.0, 3600.0, 50_000.0])
+def test_in_lockstep_no_deadline_passes_without_the_pass_though_nothing_happens_there(speed: float) -> None:
+    stage = Stage(1, QUIET, speed=speed)
+    limited = ask(16, run_s=90_000, time_limit_s=3600)
+    stage.do(SubmitJob(request=limited, by="ada"), "submit/1")
+    stage.do(SubmitJob(request=ask(16, run_s=600), by="ada"), "submit/2")
+    stage.play(START + 3 * HOUR)
+    assert [at for at, _ in stage.told("StopRequested")] == [3620]
+    assert [at for at, _ in stage.told("JobFailed")] == [3630]
+    assert [at for at, _ in stage.told("JobPlaced")] == [0, 3630]
+    assert [at for at, _ in stage.told("ClockSet")] == [0, 3620]
+
+
+def test_the_time_that_is_told_at_a_deadline_lies_on_the_clock_as_it_runs() -> None:
+    stage = Stage(1, QUIET, speed=3600.0)
+    submitted = stage.wall
+    stage.do(SubmitJob(request=ask(2, run_s=90_000, time_limit_s=3600), by="ada"), "submit/1")
+    stage.play(START + 2 * HOUR)
+    assert stage.driver.clock.reading(submitted + 2 * SECOND) == pytest.approx(START + 2 * HOUR, abs=3600)
+
+
+def test_what_happens_at_a_deadline_itself_comes_before_the_pass() -> None:
+    stage = Stage(1, QUIET, speed=3600.0)
+    stage.do(SubmitJob(request=ask(2, run_s=3600, time_limit_s=3600), by="ada"), "submit/1")
+    stage.play(START + 2 * HOUR)
+    assert [at for at, _ in stage.told("JobFinished")] == [3620]
+    assert stage.told("StopRequested") == []
+
+
+def test_below_lockstep_the_fleet_leaves_deadlines_to_those_who_read_the_clock() -> None:
+    stage = Stage(1, QUIET, speed=60.0)
+    stage.do(SubmitJob(request=ask(2, run_s=7200, time_limit_s=3600), by="ada"), "submit/1")
+    stage.play(START + 3 * HOUR)
+    assert stage.told("StopRequested") == []
+
+
+def test_playing_stops_at_deadlines_too() -> None:
+    stage = Stage(1, QUIET, speed=1.0)
+    stage.do(SubmitJob(request=ask(2, run_s=90_000, time_limit_s=3600), by="ada"), "submit/1")
+    stage.driver.play(START + 2 * HOUR)
+    assert [at for at, _ in stage.told("StopRequested")] == [3620]

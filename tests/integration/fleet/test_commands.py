@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 
 from clusters.connectors.lease import Lease, driven_at
-from clusters.connectors.simulated.driver import Driver
+from clusters.connectors.simulated.driver import Driver, Passes
 from clusters.connectors.simulated.options import fleet_options
 from clusters.domain.books import Condition, Use
 from clusters.domain.books_of import read_books
@@ -58,7 +58,7 @@ def cluster() -> str:
 
 def play(cluster: str) -> None:
     """Let the fleet play all that is planned, as a server would."""
-    driver = Driver(default_log(), cluster, settle=lambda _: (services.run_pass(cluster), None)[1])
+    driver = Driver(default_log(), cluster, passes=Passes(lambda _: (services.run_pass(cluster), None)[1]))
     driver.play(driver.fleet.told_at + 30 * DAY)
 
 

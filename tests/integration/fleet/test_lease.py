@@ -9,7 +9,7 @@ import pytest
 from clusters.connectors.lease import TERM, Lease, driven_at
 from clusters.connectors.models import FleetLease
 from clusters.connectors.simulated.creation import Shape, create_simulated
-from clusters.connectors.simulated.driver import Driver
+from clusters.connectors.simulated.driver import Driver, Passes
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.domain.errors import FencedOut
 from clusters.domain.ids import MINUTE, SECOND, Instant
@@ -125,13 +125,13 @@ def test_r23_a_paused_drivers_write_is_refused_and_leaves_nothing_behind(wall: W
     log = default_log()
     leases = [lease("a"), lease("b")]
     leases[0].acquire()
-    paused = Driver(log, NAME, settle=lambda _: None, guard=leases[0].check, wall=wall)
+    paused = Driver(log, NAME, passes=Passes(lambda _: None), guard=leases[0].check, wall=wall)
     wall.now += TERM
     leases[1].acquire()
     head = log.head(NAME)
     with pytest.raises(FencedOut):
         paused.play(wall.now + MINUTE)
     assert log.head(NAME) == head
-    Driver(log, NAME, settle=lambda _: None, guard=leases[1].check, wall=wall).play(wall.now + MINUTE)
+    Driver(log, NAME, passes=Passes(lambda _: None), guard=leases[1].check, wall=wall).play(wall.now + MINUTE)
     kinds = [event.kind for event in log.read(NAME, head)]
     assert kinds.count("WorkStarted") == 1

@@ -9,7 +9,7 @@ import pytest
 from clusters.connectors import presence
 from clusters.connectors.presence import last_seen, touch_presence
 from clusters.connectors.simulated.creation import Shape, create_simulated
-from clusters.connectors.simulated.driver import Driver
+from clusters.connectors.simulated.driver import Driver, Passes
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.domain.ids import MINUTE, SECOND, Instant
 from clusters.eventlog.store import default_log
@@ -41,7 +41,7 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 def driver(wall: Wall) -> Driver:
     options = FleetOptions(failures_per_node_day=0, pause_idle=1, speed=300)
     create_simulated(NAME, Shape(racks=1), options, by="test", cluster_time=wall.now)
-    return Driver(default_log(), NAME, settle=lambda _: None, wall=wall)
+    return Driver(default_log(), NAME, passes=Passes(lambda _: None), wall=wall)
 
 
 def test_it_rests_half_an_hour_after_the_last_browser_has_left_and_goes_on_when_one_comes(wall: Wall, driver: Driver) -> None:

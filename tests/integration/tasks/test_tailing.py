@@ -7,15 +7,20 @@ import threading
 import pytest
 from kombu.exceptions import OperationalError
 
+from clusters.domain.commands import RunPass
 from clusters.domain.events import NewEvent, Payload
-from clusters.domain.inventory_events import NodeRegistered, RackRegistered
+from clusters.domain.ids import HOUR
+from clusters.domain.inventory_events import ClockSet, NodeRegistered, RackRegistered
 from clusters.domain.job_events import WorkStarted
 from clusters.domain.jobs import JobState
+from clusters.eventlog.log import wall_now
 from clusters.eventlog.maintenance import remove_cluster
 from clusters.eventlog.models import JobRecord
-from clusters.eventlog.store import append_facts, create_cluster, default_log
+from clusters.eventlog.request import Request
+from clusters.eventlog.store import append_facts, commit, create_cluster, default_log
 from scheduling import services
-from tasks import housekeeping, passes, tailing
+from scheduling.domain.decide import decide
+from tasks import housekeeping, passes, tailing, waking
 from tasks.tailing import Tail
 from tests.contract.eventlog.tampering import tamper
 from tests.support.world import ask
@@ -167,3 +172,85 @@ def test_housekeeping_goes_on_in_small_steps_until_everything_is_projected(clust
         steps += 1
     assert steps > 1
     assert JobRecord.objects.count() == 400
+
+
+class Wall:
+    """The wall clock as those see it who wake the pass."""
+
+    def __init__(self) -> None:
+        self.now = wall_now()
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
+    wall = Wall()
+    monkeypatch.setattr(waking, "wall_now", wall)
+    return wall
+
+
+def run_limited(cluster: str, at: int) -> None:
+    """A job that runs since then, for an hour at most."""
+    job = str(services.job_submit(cluster=cluster, request=ask(1, time_limit_s=3600), by="ada"))
+    services.run_pass(cluster)
+    (node,) = default_log().live(cluster).catch_up().jobs[job].held_nodes
+    append_facts(cluster, [NewEvent(WorkStarted(job=job, generation=1, nodes=(node,)), at, "fleet", f"start/{job}")])
+
+
+def set_clock(cluster: str, wall: Wall, cluster_time: int, speed: float) -> None:
+    clock = ClockSet(wall=wall.now, cluster_time=cluster_time, speed=speed)
+    append_facts(cluster, [NewEvent(clock, cluster_time, "test", f"clock/{default_log().head(cluster)}")])
+
+
+def wakes(sent: list[str], tail: Tail) -> bool:
+    """Whether a look sends for the pass."""
+    sent.clear()
+    passes.waker.begun(NAME)
+    tail.look()
+    return f"pass {NAME}" in sent
+
+
+def test_the_pass_is_woken_at_a_deadline_though_nothing_is_appended(cluster: str, sent: list[str], wall: Wall) -> None:
+    tail = Tail(threading.Event())
+    start = wall.now
+    run_limited(cluster, start)
+    woken = []
+    for after in (0, HOUR - 1, HOUR + 1, HOUR + 2):
+        wall.now = start + after
+        woken.append(wakes(sent, tail))
+    assert woken == [False, False, True, True]  # once more, as no pass has come
+    for _ in range(2):  # its work is stopped, then it fails
+        commit(cluster, Request(command=RunPass(), source=services.SCHEDULER, request_id=None, now=wall.now), decide)
+    assert not wakes(sent, tail)
+    assert not wakes(sent, tail)
+
+
+def test_deadlines_keep_to_a_clock_that_is_stopped_and_set(cluster: str, sent: list[str], wall: Wall) -> None:
+    tail = Tail(threading.Event())
+    start = wall.now
+    run_limited(cluster, start)
+    assert not wakes(sent, tail)
+    set_clock(cluster, wall, start, 0.0)
+    assert not wakes(sent, tail)
+    wall.now += 10 * HOUR
+    assert not wakes(sent, tail)
+    set_clock(cluster, wall, start + HOUR // 2, 60.0)
+    assert not wakes(sent, tail)
+    wall.now += HOUR // 120 - 10
+    assert not wakes(sent, tail)
+    wall.now += 20
+    assert wakes(sent, tail)
+
+
+def test_in_lockstep_the_log_tells_the_time_of_a_deadline(cluster: str, sent: list[str], wall: Wall) -> None:
+    tail = Tail(threading.Event())
+    start = wall.now
+    run_limited(cluster, start)
+    set_clock(cluster, wall, start, 300.0)
+    assert not wakes(sent, tail)
+    wall.now += 10 * HOUR
+    assert not wakes(sent, tail)
+    set_clock(cluster, wall, start + HOUR, 300.0)
+    assert wakes(sent, tail)

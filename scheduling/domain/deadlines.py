@@ -1,0 +1,32 @@
+"""When a pass has something to do though no event comes.
+
+The shell sends the pass at these times; one that comes too often finds nothing to do and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusters.domain.ids import Instant
+from clusters.domain.jobs import QUEUED
+from clusters.domain.state import ClusterState
+from scheduling.domain.limits import STOP, limit_of
+
+
+def next_deadline(state: ClusterState, after: Instant) -> Instant | None:
+    """The first deadline after a moment of cluster time at which a pass has been made, or was not needed; None where there is none."""
+    return min((deadline for deadline in _deadlines(state) if deadline > after), default=None)
+
+
+def _deadlines(state: ClusterState) -> Iterator[Instant]:
+    for name in state.limited:
+        if (limit := limit_of(state.jobs[name])) is not None:
+            yield limit
+    for job in state.jobs.values():
+        if job.request.not_before is not None and job.state in QUEUED:
+            yield job.request.not_before
+    for reservation in state.reservations.values():
+        yield reservation.starts_at - STOP  # what can be made to give way is asked to
+        yield reservation.starts_at
+        if reservation.expires_at is not None:
+            yield reservation.expires_at
