@@ -1,0 +1,114 @@
+"""Answers to the questions of a file, by the engine alone.
+
+    {case: {"placed": true, "assignment": [{"node", "count"}], "moves": [] for `consolidate`}}
+    {case: {"placed": false, "assignment": [], "reason": {"code", "fit", "of", "unit", ...}}}
+    {floor: [{"placed", "per_rack": {rack: nodes}}, ...]}
+
+Cases of other kinds, and such without one request of their own, are not answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from clusters.domain.constraints import Layer, LevelMode
+from scheduling.cases.fields import Fields
+from scheduling.cases.reading import Question, read_consolidate, read_place, read_replace
+from scheduling.domain.trees import Allocation, Ask, Tree, TreeCode, TreeRefusal, build_tree, place_tree, replace_tree
+
+Answer = Any  # as JSON has it
+
+READERS: dict[str, Callable[[Fields], Question | None]] = {"place": read_place, "replace": read_replace, "consolidate": read_consolidate}
+
+NODES_PER_RACK = 18  # of an NVL72: on observed floors, a job up to so many nodes without slices stays in one rack
+
+
+class Questions:
+    """The questions of one file. Raises InvalidRequest where it is neither kind."""
+
+    def __init__(self, document: object) -> None:
+        file = Fields(document, "")
+        self._floors = file.has("floors")
+        if not self._floors and not file.has("cases"):
+            raise file.wrong("cases", "give a list of cases, or `floors`")
+        self._parts = list(file.parts("floors" if self._floors else "cases"))
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def answers(self) -> Iterator[tuple[str, Answer | None]]:
+        """(name, answer) of each case or floor in the file's order; None for a kind that is not answered."""
+        for part in self._parts:
+            yield part.text("id"), _floor(part) if self._floors else _case(part)
+
+
+def _case(case: Fields) -> Answer | None:
+    reader = READERS.get(case.text("kind", "place"))
+    if reader is None or not case.has("request") or case.has("torus"):
+        return None
+    question = reader(case)
+    if question is None:
+        return None
+    answer = _placed(question) if reader is not read_replace else _swapped(question)
+    return answer | {"moves": []} if reader is read_consolidate else answer
+
+
+def _placed(question: Question) -> dict[str, Answer]:
+    """As many workers as fit, from all down to the fewest that will do."""
+    found = place_tree(question.tree, question.ask)
+    for count in range(question.ask.count - 1, question.low - 1, -1):
+        if isinstance(found, Allocation):
+            break
+        fewer = place_tree(question.tree, replace(question.ask, count=count))
+        found = fewer if isinstance(fewer, Allocation) else found
+    return _answer(question, found)
+
+
+def _swapped(question: Question) -> dict[str, Answer]:
+    """The whole new assignment: those that stay and those in the lost ones' place."""
+    found = replace_tree(question.tree, question.ask, question.kept)
+    if isinstance(found, Allocation):
+        whole = dict(question.kept)
+        for leaf, workers in found.counts:
+            whole[leaf] = whole.get(leaf, 0) + workers
+        found = Allocation(counts=tuple(sorted(whole.items())))
+    return _answer(question, found)
+
+
+def _answer(question: Question, found: Allocation | TreeRefusal) -> dict[str, Answer]:
+    if isinstance(found, TreeRefusal):
+        return {"placed": False, "assignment": [], "reason": _reason(found, question)}
+    return {"placed": True, "assignment": [{"node": question.names[leaf], "count": workers} for leaf, workers in found.counts]}
+
+
+def _reason(refusal: TreeRefusal, question: Question) -> dict[str, Answer]:
+    """A refusal in the words of case files."""
+    several = refusal.code is TreeCode.INSUFFICIENT and len(refusal.layers) > 1
+    reason: dict[str, Answer] = {"code": refusal.code.replace("-", "_") + ("_multi_layer" if several else "")}
+    if refusal.level:
+        reason["level"] = refusal.level
+    if refusal.of:
+        unit = "slice" if refusal.unit > 1 else "worker"
+        reason |= {"fit": refusal.fit, "of": refusal.of, "unit": unit, "best": list(refusal.best), "free": refusal.free}
+    if refusal.layers:
+        reason["layers"] = [{"level": layer.level, "fit": layer.fit, "of": layer.of} for layer in refusal.layers]
+    return reason | {"excluded_nodes": dict(sorted(question.excluded.items())), "candidate_nodes": question.nodes}
+
+
+def _floor(floor: Fields) -> list[Answer]:
+    """Each request of a floor alone, on the free nodes of its racks."""
+    free = floor.part("free")
+    tree = build_tree(("rack",), {(rack,): free.whole(rack) for rack in free.names()})
+    return [_on_floor(tree, request) for request in floor.parts("requests", needed=True)]
+
+
+def _on_floor(tree: Tree, request: Fields) -> Answer:
+    count, size = request.whole("count", low=1), request.whole("slice_size", 0)
+    layers = (Layer(level="rack", size=size),) if size else ()
+    mode = LevelMode.REQUIRED if not size and count <= NODES_PER_RACK else LevelMode.ANY
+    found = place_tree(tree, Ask(count=count, mode=mode, level="rack", layers=layers))
+    if isinstance(found, TreeRefusal):
+        return {"placed": False, "per_rack": {}, "reason": {"code": found.code.replace("-", "_"), "fit": found.fit, "of": found.of}}
+    return {"placed": True, "per_rack": {tree.leaves[leaf][0]: workers for leaf, workers in found.counts}}
