@@ -29,7 +29,7 @@ def _hold_nodes(state: ClusterState, job: Job, domain_name: str, names: tuple[st
     space = state.space
     topology = space.topology
     domain = topology.domain_index.get(domain_name, -1)
-    mask = 0
+    mask = gpus = 0
     for name in names:
         node = state.nodes.get(name)
         if node is None or node.job or node.shares:
@@ -39,10 +39,12 @@ def _hold_nodes(state: ClusterState, job: Job, domain_name: str, names: tuple[st
         if topology.domain_of[index] != domain:
             raise BrokenInvariant(f"job {job.id} was given node {name}, which is not in domain {domain_name}")
         node.job = job.id
+        gpus += node.gpus
         mask |= 1 << index - topology.domains[domain].first
         job.held_nodes[name] = job.generation
     job.unstarted.update(names)
     space.take_mask(domain, mask)
+    _use(state, job, gpus)
 
 
 def _hold_gpus(state: ClusterState, job: Job, assignment: SliceAssignment) -> None:
@@ -57,10 +59,21 @@ def _hold_gpus(state: ClusterState, job: Job, assignment: SliceAssignment) -> No
     job.held_nodes[name] = job.generation
     job.unstarted.add(name)
     state.space.take_gpus(state.topology.index[name], mask)
+    _use(state, job, len(assignment.gpus))
+
+
+def _use(state: ClusterState, job: Job, gpus: int) -> None:
+    if gpus:
+        state.usage.change(job.request.team, gpus, state.moment, state.policy.fair_share_half_life_h)
+
+
+def _gpus_on(node: Node, job: Job) -> int:
+    return node.gpus if node.job == job.id else node.shares[job.id].bit_count()
 
 
 def release_nodes(state: ClusterState, job: Job, names: Collection[str]) -> None:
     """The job's work on these nodes has stopped for certain: they are free of it, and slots that still counted on them are lost."""
+    _use(state, job, -sum(_gpus_on(state.nodes[name], job) for name in names))
     space = state.built_space
     masks: dict[int, int] = {}
     for name in names:

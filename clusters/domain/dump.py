@@ -12,7 +12,7 @@ from clusters.domain.books import Condition
 from clusters.domain.clock import Clock
 from clusters.domain.health import Flag, Mark, Marks
 from clusters.domain.job_events import AfterStop
-from clusters.domain.jobs import JobState, load_request
+from clusters.domain.jobs import QUEUED, JobState, load_request
 from clusters.domain.policy import load_policy
 from clusters.domain.reservations import Reservation
 from clusters.domain.signals import Heard, SignalKind, SignalScope
@@ -28,7 +28,10 @@ _JOB_FIELDS = (
     "submitted_at",
     "arrival",
     "priority",
+    "aged_from",
+    "paused_at",
     "blocked",
+    "blocked_since",
     "reason",
     "placed_at",
     "started_at",
@@ -50,7 +53,9 @@ def dump_state(state: ClusterState) -> Plain:
         "racks": [[rack.name, rack.block, rack.switch_trays] for _, rack in sorted(state.racks.items())],
         "nodes": [_dump_node(node) for _, node in sorted(state.nodes.items())],
         "jobs": [_dump_job(job) for _, job in sorted(state.jobs.items(), key=lambda item: item[1].seq)],
-        "queue": [job for _, _, job in state.queue],
+        "orphaned": dict(sorted(state.orphaned.items())),
+        "usage": state.usage.dump(),
+        "untold": [name for line in sorted(state.queue.lines.values(), key=lambda line: line.jobs[0]) for name in line.fresh],
         "lost": sorted(state.lost),
         "stopped": sorted(state.stopped),
         "ended": [[job, outcome.value] for job, outcome in state.ended.items()],
@@ -72,7 +77,9 @@ def load_state(plain: Plain) -> ClusterState:
     state.racks = {name: Rack(name, block, trays) for name, block, trays in plain["racks"]}
     state.nodes = {node.name: node for node in map(_load_node, plain["nodes"])}
     state.jobs = {job.id: job for job in map(_load_job, plain["jobs"])}
-    state.queue = [(-state.jobs[job].priority, state.jobs[job].seq, job) for job in plain["queue"]]
+    state.orphaned = dict(plain["orphaned"])
+    state.usage.load(plain["usage"])
+    _load_queue(state, plain["untold"])
     state.lost = set(plain["lost"])
     state.stopped = set(plain["stopped"])
     state.limited = {job.id for job in state.jobs.values() if is_limited(job)}
@@ -83,6 +90,19 @@ def load_state(plain: Plain) -> ClusterState:
     reservations = (Reservation(**{**kept, "nodes": tuple(kept["nodes"])}) for kept in plain["reservations"])
     state.reservations = {reservation.job: reservation for reservation in reservations}
     return state
+
+
+def _load_queue(state: ClusterState, untold: list[str]) -> None:
+    """The queue follows from the jobs; in which order they are told why they wait does not."""
+    for job in state.jobs.values():
+        for name in sorted(job.awaits):
+            state.dependents.setdefault(name, []).append(job.id)
+        if job.state in QUEUED:
+            state.queue.add(job, aside=bool(job.awaits) or job.id in state.orphaned)
+    for line in state.queue.lines.values():
+        line.fresh.clear()
+    for name in untold:
+        state.queue.tell_later(state.jobs[name])
 
 
 def _dump_node(node: Node) -> Plain:
@@ -138,6 +158,7 @@ def _dump_job(job: Job) -> Plain:
         **{field: getattr(job, field) for field in _JOB_FIELDS},
         "request": asdict(job.request),
         "state": job.state.value,
+        "awaits": sorted(job.awaits),
         "counts": dict(sorted(job.counts.items())),
         "slices": [[part.domain, list(part.nodes), list(part.gpus), sorted(map(list, part.lost.items()))] for part in job.slices],
         "held_nodes": dict(sorted(job.held_nodes.items())),
@@ -158,6 +179,7 @@ def _load_job(plain: Plain) -> Job:
     for field in _JOB_FIELDS:
         setattr(job, field, plain[field])
     job.state = JobState(plain["state"])
+    job.awaits = set(plain["awaits"])
     job.counts = dict(plain["counts"])
     job.slices = [_load_slice(*part) for part in plain["slices"]]
     job.held_nodes = dict(plain["held_nodes"])

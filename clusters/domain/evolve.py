@@ -41,6 +41,7 @@ def evolve(state: ClusterState, event: Event) -> ClusterState:
     space = state.built_space
     if space is not None:
         space.at = seq
+    state.moment = event.occurred_at
     handler(state, event, event.payload)
     state.seq = seq
     if event.source == FLEET_SOURCE and event.occurred_at > state.frontier:

@@ -78,6 +78,8 @@ def _planned(state: ClusterState, event: Event, payload: ev.ArrivalsPlanned) -> 
 def _policy(state: ClusterState, _: Event, payload: PolicyActivated) -> None:
     if payload.policy.offender_failures != state.policy.offender_failures:
         state.drop_space()  # other nodes are repeat offenders now
+    if payload.policy.fair_share_half_life_h != state.policy.fair_share_half_life_h:
+        state.usage.settle(state.moment, state.policy.fair_share_half_life_h)
     state.policy = payload.policy
     state.policy_version = payload.version
     space = state.built_space

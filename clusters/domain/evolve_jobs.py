@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ from clusters.domain import job_events as ev
 from clusters.domain.allocation import hold_slice, hold_spare, release_nodes, settle, want_spares
 from clusters.domain.errors import BrokenInvariant
 from clusters.domain.events import Event
+from clusters.domain.evolve_queue import await_others, dequeue, enqueue, forget_dependent, tell_dependents
 from clusters.domain.evolve_space import free_reservation
 from clusters.domain.ids import job_id
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobState
@@ -30,10 +30,12 @@ def _submitted(state: ClusterState, event: Event, payload: ev.JobSubmitted) -> N
     if payload.arrival:
         plan, _, row = payload.arrival.rpartition(":")
         state.arrived[plan] = max(state.arrived.get(plan, 0), int(row) + 1)
+    await_others(state, job)
     if payload.request.held:
         job.state = JobState.HELD
+        job.paused_at = event.occurred_at
     else:
-        _enqueue(state, job)
+        enqueue(state, job)
     _count(state, "submitted")
 
 
@@ -41,48 +43,39 @@ def _count(state: ClusterState, what: str) -> None:
     state.tally[what] = state.tally.get(what, 0) + 1
 
 
-def _key(job: Job) -> tuple[int, int, str]:
-    return (-job.priority, job.seq, job.id)
-
-
-def _enqueue(state: ClusterState, job: Job) -> None:
-    insort(state.queue, _key(job))
-
-
-def _dequeue(state: ClusterState, job: Job) -> None:
-    place = bisect_left(state.queue, _key(job))
-    if place < len(state.queue) and state.queue[place][2] == job.id:
-        del state.queue[place]
-
-
 def _held(state: ClusterState, _: Event, payload: ev.JobHeld) -> None:
     job = state.jobs[payload.job]
-    _dequeue(state, job)
+    dequeue(state, job)
     free_reservation(state, job.id)
+    state.orphaned.pop(job.id, None)
     job.state = JobState.HELD
     job.reason = payload.reason
     job.blocked = ""
+    job.counts = {}
 
 
 def _released(state: ClusterState, _: Event, payload: ev.JobReleased) -> None:
     job = state.jobs[payload.job]
     job.state = JobState.WAITING
     job.reason = payload.reason
-    _enqueue(state, job)
+    enqueue(state, job)
 
 
-def _blocked(state: ClusterState, _: Event, payload: ev.JobBlocked) -> None:
+def _blocked(state: ClusterState, event: Event, payload: ev.JobBlocked) -> None:
     job = state.jobs[payload.job]
     job.state = JobState.WAITING
+    if job.blocked != payload.code:
+        job.blocked_since = event.occurred_at
     job.blocked = payload.code
     job.counts = dict(payload.counts)
+    state.queue.told(job)
 
 
 def _placed(state: ClusterState, event: Event, payload: ev.JobPlaced) -> None:
     job = state.jobs[payload.job]
     if payload.generation != job.generation + 1:
         raise BrokenInvariant(f"job {job.id} was placed as generation {payload.generation} after {job.generation}")
-    _dequeue(state, job)
+    dequeue(state, job)
     free_reservation(state, job.id)
     job.generation = payload.generation
     job.state = JobState.PLACED
@@ -139,7 +132,7 @@ def _leave_active(state: ClusterState, job: Job) -> None:
         want_spares(state, job, wanted=False)
     state.lost.discard(job.id)
     state.limited.discard(job.id)
-    _dequeue(state, job)
+    dequeue(state, job)
     free_reservation(state, job.id)
     _touch(state, job)
 
@@ -211,10 +204,12 @@ def _requeued(state: ClusterState, _: Event, payload: ev.JobRequeued) -> None:
     job.state = JobState.WAITING
     job.after = None
     job.reason = payload.reason
+    job.blocked = ""
+    job.counts = {}
     job.slices = []
     job.placed_at = None
     job.started_at = None
-    _enqueue(state, job)
+    enqueue(state, job)
 
 
 def _ended(outcome: JobState) -> Callable[[ClusterState, Event, Any], None]:
@@ -229,6 +224,8 @@ def _ended(outcome: JobState) -> Callable[[ClusterState, Event, Any], None]:
         job.state = outcome
         job.reason = "" if isinstance(payload, ev.JobFinished) else payload.reason
         _count(state, outcome.value)
+        tell_dependents(state, job)
+        forget_dependent(state, job)
         settle(state, job)
 
     return handle
@@ -237,10 +234,10 @@ def _ended(outcome: JobState) -> Callable[[ClusterState, Event, Any], None]:
 def _changed(state: ClusterState, _: Event, payload: ev.JobChanged) -> None:
     job = state.jobs[payload.job]
     queued = job.state in (JobState.SUBMITTED, JobState.WAITING)
-    _dequeue(state, job)
+    dequeue(state, job)
     job.priority = payload.priority
     if queued:
-        _enqueue(state, job)
+        enqueue(state, job)
 
 
 HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from clusters.domain.books import PLACEABLE, Use
 from clusters.domain.books_of import domain_uses, read_books
 from clusters.domain.health import condition_of
 from clusters.domain.jobs import ACTIVE, QUEUED
+from clusters.domain.queue import place_of
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState, is_limited
 
@@ -20,6 +22,7 @@ def check(state: ClusterState) -> list[str]:
         *_slices_whole(state),
         *_spares_are_free(state),
         *_queue_is_the_waiting(state),
+        *_usage_is_true(state),
         *_limits_run(state),
         *_space_is_true(state),
     ]
@@ -78,9 +81,30 @@ def _spares_are_free(state: ClusterState) -> Iterator[str]:
 
 
 def _queue_is_the_waiting(state: ClusterState) -> Iterator[str]:
-    waiting = sorted((-job.priority, job.seq, job.id) for job in state.jobs.values() if job.state in QUEUED)
-    if waiting != state.queue:
-        yield "the queue is not the list of waiting jobs in order"
+    waiting = sorted(job.id for job in state.jobs.values() if job.state in QUEUED)
+    if waiting != sorted(state.queue):
+        yield "the queue does not hold the waiting jobs and no others"
+    for line in state.queue.lines.values():
+        jobs = [state.jobs[name] for _, _, name in line.jobs]
+        if line.jobs != sorted(map(place_of, jobs)) or any(job.line is not line for job in jobs):
+            yield f"the line of {jobs[0].id} is not in order"
+        if set(line.fresh) != {job.id for job in jobs if not job.blocked}:
+            yield f"the line of {jobs[0].id} does not know which of its jobs are still to be told why they wait"
+    aside = {job.id for job in state.jobs.values() if job.state in QUEUED and (job.awaits or job.id in state.orphaned)}
+    if aside != set(state.queue.aside):
+        yield "the jobs aside are not those that wait for others"
+
+
+def _usage_is_true(state: ClusterState) -> Iterator[str]:
+    held: Counter[str] = Counter()
+    for node in state.nodes.values():
+        if node.job:
+            held[state.jobs[node.job].request.team] += node.gpus
+        for name, gpus in node.shares.items():
+            held[state.jobs[name].request.team] += gpus.bit_count()
+    told = {team: use.gpus for team, use in state.usage.teams.items() if use.gpus}
+    if told != held:
+        yield f"the teams hold {dict(held)}, not {told}"
 
 
 def _limits_run(state: ClusterState) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The policy of a cluster: one versioned, validated value, changed only by PolicyActivated.
 
-Each setting is described once, in `SETTINGS`; page, API, guide and validation read it there. Its default is the one of the field of
-`Policy`. A setting that nothing reads yet says so, rather than pretend.
+Each setting is described once, in `SETTINGS`, and each with rows in `teams.TABLES`; page, API, guide and validation read it there. Its
+default is the one of the field of `Policy`. A setting that nothing reads yet says so, rather than pretend.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from clusters.domain.errors import InvalidRequest
+from clusters.domain.teams import DEFAULT_CLASSES, TABLES, PriorityClass, Quota, Table
 
 #: NVLink domains of 576 GPUs are announced; a wider bound costs nothing.
 MAX_SLICE = 1024
@@ -154,8 +155,8 @@ SETTINGS: tuple[Setting, ...] = (
         label="Queue order",
         group=_QUEUE,
         choices=QueueOrder,
-        meaning="Priority goes first, always. Among equals: the oldest (age), or the smallest and then the oldest (size); "
-        "with size, small jobs can keep a large one waiting for long.",
+        meaning="The most points go first, always (see the priority classes). Of equal points: who has waited longest (age), or, with "
+        "fractions of points left aside, the smallest and then who has waited longest (size).",
     ),
     Setting(
         name="backfill",
@@ -191,7 +192,6 @@ SETTINGS: tuple[Setting, ...] = (
         group=_QUEUE,
         unit="seconds",
         high=DAY_S,
-        used=False,
         meaning="A waiting job's reason is told anew at most so often while it changes back and forth.",
     ),
     Setting(
@@ -200,15 +200,15 @@ SETTINGS: tuple[Setting, ...] = (
         group=_QUEUE,
         unit="hours",
         high=24 * 365,
-        used=False,
-        meaning="After so long past use counts half when teams compete in one priority class; 0: teams' past use does not count.",
+        meaning="After so long past use counts half. A team that has used all that was used lately loses 40 points, one that has used half "
+        "of it 20, and so on; 0: past use does not count.",
     ),
     Setting(
         name="interactive_preemptible",
         label="Interactive work may be preempted",
         group=_QUEUE,
         switch=True,
-        meaning="Whether interactive jobs may be stopped to make room for others. So far only the advice on spares asks.",
+        meaning="Whether interactive jobs may be stopped to make room for others.",
     ),
     Setting(
         name="offender_failures",
@@ -234,8 +234,7 @@ SETTINGS: tuple[Setting, ...] = (
         group=_FAILURES,
         unit="seconds",
         high=DAY_S,
-        used=False,
-        meaning="After so long a node that nobody can reach is taken for dead, and its work is moved.",
+        meaning="A node that has work and that nobody can reach for so long is taken for dead, and its work is moved.",
     ),
     Setting(
         name="soft_signals",
@@ -244,8 +243,42 @@ SETTINGS: tuple[Setting, ...] = (
         unit="signals",
         low=1,
         high=100,
-        used=False,
-        meaning="So many signals that are no proof by themselves make a node suspect.",
+        meaning="So many signals that are no proof by themselves, within the time below, make a node suspect.",
+    ),
+    Setting(
+        name="soft_window_s",
+        label="Soft signals count for",
+        group=_FAILURES,
+        unit="seconds",
+        low=1,
+        high=DAY_S,
+        meaning="The time within which soft signals are counted together.",
+    ),
+    Setting(
+        name="recovery_quiet_s",
+        label="Quiet before recovery",
+        group=_FAILURES,
+        unit="seconds",
+        high=DAY_S,
+        meaning="A node that a verdict took out is back in service once nothing has spoken against it for so long since the last bad signal.",
+    ),
+    Setting(
+        name="flap_verdicts",
+        label="Flapping from",
+        group=_FAILURES,
+        unit="verdicts",
+        low=2,
+        high=16,
+        meaning="A node that verdicts took out so often, within the time below, is quarantined until a person releases it.",
+    ),
+    Setting(
+        name="flap_window_h",
+        label="Flapping counts for",
+        group=_FAILURES,
+        unit="hours",
+        low=1,
+        high=24 * 365,
+        meaning="The time within which verdicts are counted together as flapping.",
     ),
     Setting(
         name="breaker_percent",
@@ -254,8 +287,7 @@ SETTINGS: tuple[Setting, ...] = (
         unit="% of nodes",
         low=1,
         high=100,
-        used=False,
-        meaning="Above this share of nodes taken out automatically nothing more is taken out without a person.",
+        meaning="Where verdicts would take out more than this share of the nodes together, nothing more is taken out without a person.",
     ),
     Setting(
         name="incident_window_ms",
@@ -263,8 +295,25 @@ SETTINGS: tuple[Setting, ...] = (
         group=_FAILURES,
         unit="milliseconds",
         high=60_000,
-        used=False,
-        meaning="Signals that can share a cause are collected for so long, from the first, and then judged together.",
+        meaning="Fatal signals that can share a cause are collected for so long, from the first, and then judged together.",
+    ),
+    Setting(
+        name="incident_nodes",
+        label="Incident from",
+        group=_FAILURES,
+        unit="nodes",
+        low=2,
+        high=MAX_SLICE,
+        meaning="So many nodes of one domain that fail together, of what can be one cause, are one incident.",
+    ),
+    Setting(
+        name="incident_rack_nodes",
+        label="Rack out from",
+        group=_FAILURES,
+        unit="nodes",
+        low=2,
+        high=MAX_SLICE,
+        meaning="An incident of so many nodes takes the racks of its domain out of service: nothing new is placed there.",
     ),
     Setting(
         name="defrag_mode",
@@ -315,6 +364,8 @@ class Policy:
     spares_scope: SparesScope = SparesScope.WITH_JOBS
     lending: bool = False
     queue_order: QueueOrder = QueueOrder.AGE
+    classes: tuple[PriorityClass, ...] = DEFAULT_CLASSES
+    quotas: tuple[Quota, ...] = ()
     backfill: Backfill = Backfill.EASY
     reservation_depth: int = 4
     default_run_s: int = DAY_S
@@ -325,8 +376,14 @@ class Policy:
     incident_memory_s: int = 3_600
     unreachable_limit_s: int = 300
     soft_signals: int = 3
+    soft_window_s: int = 600
+    recovery_quiet_s: int = 300
+    flap_verdicts: int = 3
+    flap_window_h: int = 24
     breaker_percent: int = 10
     incident_window_ms: int = 1_000
+    incident_nodes: int = 2
+    incident_rack_nodes: int = 3
     defrag_mode: DefragMode = DefragMode.SUGGEST
     defrag_wait_s: int = 600
     defrag_moves: int = 8
@@ -338,6 +395,8 @@ class Policy:
             value = getattr(self, setting.name)
             if not setting.holds(value):
                 raise InvalidRequest(setting.name, value, setting.expected)
+        for table in TABLES:
+            table.check(getattr(self, table.name))
         if self.min_spares > self.target_spares:
             raise InvalidRequest("min_spares", self.min_spares, f"give a whole number from 0 to target_spares ({self.target_spares})")
 
@@ -348,19 +407,24 @@ _DEFAULTS: dict[str, Value] = asdict(Policy())
 def load_policy(plain: dict[str, Any]) -> Policy:
     """The policy whose `asdict` this is."""
     enums = {setting.name: setting.choices(plain[setting.name]) for setting in SETTINGS if setting.choices is not None}
-    return Policy(**{**plain, **enums})
+    return Policy(**{**plain, **enums, **{table.name: table.load(plain[table.name]) for table in TABLES}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """One setting that differs between two policies."""
 
-    setting: Setting
-    old: Value
+    setting: Setting | Table
+    old: Value  # of a table: its rows in words
     new: Value
 
 
 def difference(old: Policy, new: Policy) -> tuple[Change, ...]:
-    """What differs, in the order of SETTINGS."""
-    values = ((setting, getattr(old, setting.name), getattr(new, setting.name)) for setting in SETTINGS)
-    return tuple(Change(setting=setting, old=before, new=after) for setting, before, after in values if before != after)
+    """What differs, in the order of SETTINGS, then of TABLES."""
+    values = [(setting, getattr(old, setting.name), getattr(new, setting.name)) for setting in SETTINGS]
+    changes = [Change(setting=setting, old=before, new=after) for setting, before, after in values if before != after]
+    for table in TABLES:
+        before, after = getattr(old, table.name), getattr(new, table.name)
+        if before != after:
+            changes.append(Change(setting=table, old=table.words(before), new=table.words(after)))
+    return tuple(changes)

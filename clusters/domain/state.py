@@ -13,10 +13,12 @@ from clusters.domain.ids import Instant
 from clusters.domain.job_events import AfterStop
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState
 from clusters.domain.policy import Policy
+from clusters.domain.queue import Line, Queue
 from clusters.domain.reservations import Reservation
 from clusters.domain.signals import Heard
 from clusters.domain.space import Space
 from clusters.domain.topology import Site, Topology, build_topology
+from clusters.domain.usage import Usage
 
 #: Ended jobs that are remembered by name and outcome, so that a late command gets a true answer. All of them are in the log.
 REMEMBERED_JOBS = 10_000
@@ -102,14 +104,19 @@ class Job:
 
     __slots__ = (
         "after",
+        "aged_from",
         "arrival",
+        "awaits",
         "blocked",
+        "blocked_since",
         "counts",
         "generation",
         "held_nodes",
         "id",
         "leaving",
+        "line",
         "moves",
+        "paused_at",
         "placed_at",
         "preemptions",
         "priority",
@@ -134,7 +141,12 @@ class Job:
         self.arrival = ""
         self.state = JobState.SUBMITTED
         self.priority = request.priority
+        self.aged_from = submitted_at if request.not_before is None else max(submitted_at, request.not_before)
+        self.paused_at: Instant | None = None  # since when it does not age, as it runs, is held or waits for other jobs
+        self.awaits: set[str] = set()  # jobs that must finish before it has its turn
+        self.line: Line | None = None  # of the queue, in which it waits
         self.blocked = ""  # code of the last refusal while it waits or is stalled
+        self.blocked_since: Instant = 0  # when it was first told that code
         self.counts: dict[str, int | str] = {}  # counted reasons of that refusal
         self.reason = ""  # why it was stopped, requeued or held
         self.placed_at: Instant | None = None  # of the present placement
@@ -170,6 +182,7 @@ class ClusterState:
 
     def __init__(self) -> None:
         self.seq = 0
+        self.moment: Instant = 0  # cluster time of the event that is being folded, or was last
         self.name = ""
         self.connector = ""
         self.options: dict[str, float] = {}
@@ -180,7 +193,10 @@ class ClusterState:
         self.racks: dict[str, Rack] = {}
         self.nodes: dict[str, Node] = {}
         self.jobs: dict[str, Job] = {}
-        self.queue: list[tuple[int, int, str]] = []  # (-priority, seq, job), sorted: placed in this order
+        self.queue = Queue()
+        self.dependents: dict[str, list[str]] = {}  # job -> jobs that wait for it to finish
+        self.orphaned: dict[str, str] = {}  # jobs that waited for one that did not finish -> why they are to be held
+        self.usage = Usage()  # of teams
         self.lost: set[str] = set()  # active jobs with a lost slot
         self.stopped: set[str] = set()  # jobs in stopping whose work has stopped everywhere
         self.limited: set[str] = set()  # jobs whose time limit runs

@@ -60,8 +60,10 @@ def _simple_request(request: Fields) -> Fields:
 
 
 def _policy_activated_2(fields: Fields) -> Fields:
-    """Nothing was kept for jobs that wait, and neither reasons nor incidents had settings."""
+    """Nothing was kept for jobs that wait, there were no classes and no quotas, and neither reasons nor incidents had settings."""
     since = {
+        "classes": [{"name": "standard", "priority": 0, "ageing": 0}],
+        "quotas": [],
         "backfill": "off",
         "reservation_depth": 4,
         "default_run_s": 86_400,

@@ -18,8 +18,8 @@ from frontend.selectors.clusters import ClusterSummary, cluster_names, now_of, r
 from frontend.selectors.events import latest_events
 from frontend.selectors.jobs import reason_of
 from frontend.selectors.telling import QUIET, Told, tell
-from scheduling.domain.queue import in_order
 from scheduling.domain.trial import Trial
+from scheduling.domain.turns import in_order
 
 MOST_QUEUED = 8
 MOST_EVENTS = 12
@@ -94,7 +94,7 @@ def queue(state: ClusterState) -> list[dict[str, Any]]:
     """The first waiting jobs, in the order in which they are tried."""
     now = now_of(state)
     trial = Trial(state, now)
-    jobs = [state.jobs[name] for name in in_order(state)[:MOST_QUEUED]]
+    jobs = [state.jobs[name] for name in in_order(trial, MOST_QUEUED)]
     return [
         {
             "id": job.id,

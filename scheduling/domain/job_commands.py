@@ -9,15 +9,16 @@ from clusters.domain.decision import Decision, Refusal
 from clusters.domain.job_events import AfterStop, JobCancelled, JobChanged, JobHeld, JobReleased, JobSubmitted, StopRequested
 from clusters.domain.jobs import PRIORITY_RANGE, QUEUED, TERMINAL, JobRequest, JobState
 from clusters.domain.state import ClusterState, Job
+from scheduling.domain.admission import not_admitted
 from scheduling.domain.feasibility import could_never_fit, whole_space
-from scheduling.domain.refusals import infeasible
+from scheduling.domain.refusals import INFEASIBLE, infeasible
 from scheduling.domain.shape import Asked, asked_of
 from scheduling.domain.stopping import stop_work
 
 
 def submit_job(state: ClusterState, command: SubmitJob) -> Decision | Refusal:
     """Accept what the inventory could serve, all healthy and empty; refuse the rest now rather than let it wait for ever."""
-    refusal = could_never_fit(whole_space(state), command.request, state.policy)
+    refusal = not_admitted(state, command.request) or could_never_fit(whole_space(state), command.request, state.policy)
     return refusal or Decision(events=(JobSubmitted(request=command.request, submitted_by=command.by),))
 
 
@@ -38,11 +39,18 @@ def never_fitting(state: ClusterState, requests: Sequence[JobRequest]) -> dict[i
         asked = asked_of(request)
         if asked not in known:
             known[asked] = could_never_fit(whole, request, state.policy)
-        refusal = known[asked]
+        refusal = not_admitted(state, request) or known[asked]
         if refusal is not None:
-            counts = refusal.counts
-            refused[place] = infeasible(f"jobs[{place}].{counts['field']}", counts["value"], str(counts["expected"]))
+            refused[place] = _of_place(place, refusal)
     return refused
+
+
+def _of_place(place: int, refusal: Refusal) -> Refusal:
+    """The refusal of one of many requests, by its place."""
+    counts = {**refusal.counts, "field": f"jobs[{place}].{refusal.counts['field']}"}
+    if refusal.code == INFEASIBLE:
+        return infeasible(str(counts["field"]), counts["value"], str(counts["expected"]))
+    return Refusal(code=refusal.code, message=f"{counts['field']}: {counts['expected']}", counts=counts)
 
 
 def cancel_job(state: ClusterState, command: CancelJob) -> Decision | Refusal:

@@ -15,7 +15,7 @@ from clusters.domain.ids import Instant
 from clusters.domain.job_events import AfterStop, JobCancelled, JobFailed, JobPlaced, JobRequeued
 from clusters.domain.state import ClusterState
 from scheduling.domain.limits import enforce_limits
-from scheduling.domain.queue import place_waiting
+from scheduling.domain.queue import place_steps
 from scheduling.domain.recovery import recover
 from scheduling.domain.trial import Trial
 
@@ -29,7 +29,7 @@ def run_pass(state: ClusterState, now: Instant) -> Decision:
     trial = Trial(state, now)
     events: list[Payload] = []
     nodes = 0
-    for step in chain(settle(state), stop_overdue(trial), recover(trial), ([event] for event in place_waiting(trial))):
+    for step in chain(settle(state), stop_overdue(trial), recover(trial), place_steps(trial)):
         events += step
         nodes += sum(_claimed(event) for event in step)
         if len(events) >= EVENTS_PER_PASS or nodes >= NODES_PER_PASS:

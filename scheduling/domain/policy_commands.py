@@ -71,7 +71,7 @@ def outlook(state: ClusterState, policy: Policy, now: Instant) -> Outlook:
         stranded_nodes=counts[Use.STRANDED],
         spare_nodes=counts[Use.SPARE],
         starting=sum(isinstance(event, JobPlaced) for event in place_waiting(Trial(twin, now))),
-        never=sum(could_never_fit(whole, twin.jobs[name].request, policy) is not None for _, _, name in twin.queue),
+        never=sum(could_never_fit(whole, twin.jobs[name].request, policy) is not None for name in twin.queue),
     )
 
 

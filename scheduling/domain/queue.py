@@ -1,74 +1,162 @@
-"""The queue: waiting jobs in order of priority, then age, or size where the policy says so.
+"""The queue in a pass: the waiting jobs are tried turn by turn, and told why they wait.
 
 A job that cannot be placed does not stop those behind it. Within one pass placements only take space away, so what was refused once stays
-refused, and each distinct request is tried once. Why a job waits is counted after all placements, so that the reasons are those of the
-state that the pass leaves; they are told when the code changes, not each time.
+refused: each distinct request is tried once, and a refused job stands for its line. Why jobs wait is counted after all placements, so
+that the reasons are those of the state that the pass leaves. They are told when the code changes, not each time; and codes that change back
+and forth are told at most so often (`refusal_settle_s`), and to the first of a line only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
-from clusters.domain.job_events import JobBlocked, JobPlaced
-from clusters.domain.jobs import JobRequest
-from clusters.domain.policy import QueueOrder
-from clusters.domain.state import ClusterState, Job
+from clusters.domain.ids import SECOND, Instant
+from clusters.domain.job_events import JobBlocked, JobHeld, JobPlaced
+from clusters.domain.queue import place_of
+from clusters.domain.state import Job
+from scheduling.domain.preemption import reclaim
+from scheduling.domain.reservations import reserve_for
 from scheduling.domain.shape import Asked, asked_of
+from scheduling.domain.terms import waits_for_jobs, waits_for_time
 from scheduling.domain.trial import Trial
+from scheduling.domain.turns import Turn, Turns
+
+#: So many jobs of a line are told that the reason has changed; to those behind them it is nothing yet.
+RETOLD = 64
 
 
 @dataclass(slots=True, kw_only=True)
 class _Refused:
-    """Jobs that ask for the same, and why it was refused."""
+    """Lines that ask for the same, and why it was refused."""
 
     refusal: Refusal
     after: int  # placements of this pass before that
-    jobs: list[Job]
+    turns: list[Turn]
 
 
-def in_order(state: ClusterState) -> list[str]:
-    """The waiting jobs in the order in which they are tried."""
-    if state.policy.queue_order is QueueOrder.AGE:
-        return [name for _, _, name in state.queue]
-    gpus = state.topology.usual_gpus
-    return [name for *_, name in sorted((rank, _size(state.jobs[name].request, gpus), seq, name) for rank, seq, name in state.queue)]
+class _Pass:
+    """What one pass has found out so far."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.turns = Turns(trial)
+        self.placed = 0
+        self.refused: dict[tuple[Asked, Instant | None], _Refused] = {}
+        self.over_quota: list[tuple[Turn, Refusal]] = []
+        self.reclaimed = False  # once in a pass: what it frees shows only in the next
+
+    def try_turn(self, turn: Turn) -> Iterator[list[Payload]]:
+        """Place the job whose turn it is, or note why not and what is kept for it."""
+        job = turn.job
+        over = self.turns.quotas.refusal(job.request.team, turn.asked)
+        if over is not None:
+            self.over_quota.append((turn, over))
+            return
+        key = (asked_of(job.request), self.trial.ends_by(job.request))
+        known = self.refused.get(key)
+        if known is not None and job.id not in self.trial.state.reservations:
+            known.turns.append(turn)
+            yield from self._keep_space(turn, known.refusal)
+            return
+        outcome = self.trial.place(job.request)
+        if isinstance(outcome, Refusal):
+            group = self.refused.setdefault(key, _Refused(refusal=outcome, after=self.placed, turns=[]))
+            group.turns.append(turn)
+            yield from self._keep_space(turn, outcome)
+            return
+        self.trial.take(job.request, outcome)
+        self.placed += 1
+        self.turns.placed(turn)
+        yield [JobPlaced(job=job.id, generation=job.generation + 1, slices=outcome)]
+
+    def _keep_space(self, turn: Turn, refusal: Refusal) -> Iterator[list[Payload]]:
+        """What is kept for the refused job, and for those of its line behind it as far as it goes; what others owe its team."""
+        if not self.reclaimed and (plan := reclaim(self.trial, self.turns.quotas, turn.job, turn.asked)):
+            self.reclaimed = True
+            yield plan
+            return
+        jobs = self.trial.state.jobs
+        for _, _, name in turn.places[turn.next :]:
+            kept = list(reserve_for(self.trial, jobs[name], refusal))
+            yield from ([event] for event in kept)
+            if not kept and name not in self.trial.state.reservations:
+                return
+
+    def tell(self) -> Iterator[JobBlocked]:
+        """Why the others wait."""
+        for turn, refusal in self.over_quota:
+            yield from _tell(turn, self.trial, refusal)
+        for group in self.refused.values():
+            yield from self._tell_group(group)
+        yield from self._tell_held()
+
+    def _tell_group(self, group: _Refused) -> Iterator[JobBlocked]:
+        refusal = group.refusal
+        news = [turn for turn in group.turns if any(_news(turn, self.trial, refusal.code))]
+        if not news and group.after == self.placed:
+            return
+        request = group.turns[0].job.request
+        if group.after < self.placed:
+            outcome = self.trial.place(request)
+            refusal = outcome if isinstance(outcome, Refusal) else refusal
+            news = [turn for turn in group.turns if any(_news(turn, self.trial, refusal.code))]
+        final = self.trial.final(request, refusal) if news else refusal  # counted in the whole state only where it may be news
+        for turn in news:
+            yield from _tell(turn, self.trial, final)
+
+    def _tell_held(self) -> Iterator[JobBlocked]:
+        """Those that have no turn yet are told so once."""
+        state = self.trial.state
+        for name in sorted(state.queue.aside, key=lambda name: state.jobs[name].seq):
+            job = state.jobs[name]
+            if not job.blocked and name not in state.orphaned:
+                yield _blocked(job, waits_for_jobs(job.awaits))
+        for line, start in self.turns.early:
+            yield from (_blocked(state.jobs[name], waits_for_time(start)) for name in line.fresh)
 
 
-def _size(request: JobRequest, gpus_per_node: int) -> int:
-    """The request in GPUs."""
-    return request.gpus if request.gpus is not None else (request.nodes or 0) * gpus_per_node
+def place_steps(trial: Trial) -> Iterator[list[Payload]]:
+    """JobPlaced in queue order, each taken by the trial before the next job is looked at; then JobBlocked. One step is one whole.
+
+    Before all that, jobs that waited for others that did not finish are held.
+    """
+    for name, reason in sorted(trial.state.orphaned.items()):
+        if name in trial.state.queue.aside:
+            yield [JobHeld(job=name, reason=reason)]
+    attempt = _Pass(trial)
+    while (turn := attempt.turns.pop()) is not None:
+        yield from attempt.try_turn(turn)
+    for event in attempt.tell():
+        yield [event]
 
 
 def place_waiting(trial: Trial) -> Iterator[Payload]:
-    """JobPlaced in queue order, each taken by the trial before the next job is looked at; then JobBlocked, by request."""
-    refused: dict[Asked, _Refused] = {}
-    placed = 0
-    for name in in_order(trial.state):
-        job = trial.state.jobs[name]
-        asked = asked_of(job.request)
-        if asked in refused:
-            refused[asked].jobs.append(job)
-            continue
-        outcome = trial.place(job.request)
-        if isinstance(outcome, Refusal):
-            refused[asked] = _Refused(refusal=outcome, after=placed, jobs=[job])
-            continue
-        trial.take(job.request, outcome)
-        placed += 1
-        yield JobPlaced(job=name, generation=job.generation + 1, slices=outcome)
-    for group in refused.values():
-        yield from _tell(trial, group, stale=group.after < placed)
+    """The same, event by event."""
+    return chain.from_iterable(place_steps(trial))
 
 
-def _tell(trial: Trial, group: _Refused, *, stale: bool) -> Iterator[JobBlocked]:
-    request = group.jobs[0].request
-    outcome = trial.place(request) if stale else group.refusal
-    refusal = outcome if isinstance(outcome, Refusal) else group.refusal
-    news = [job for job in group.jobs if job.blocked != refusal.code]
-    final = trial.final(request, refusal) if news else refusal  # counted in the whole state only where it may be news
-    for job in news:
-        if job.blocked != final.code:
-            yield JobBlocked(job=job.id, code=final.code, counts=final.counts)
+def _news(turn: Turn, trial: Trial, code: str) -> Iterator[Job]:
+    """The jobs of the turn, from the refused one on, to which the code is worth telling: the new ones, and the first of the others."""
+    jobs, claims = trial.state.jobs, trial.state.reservations
+    waiting = turn.places[turn.next : turn.next + RETOLD]
+    alone = turn.job.id in claims
+    for name in turn.line.fresh:
+        if name == turn.job.id or (not alone and name not in claims and place_of(jobs[name]) > waiting[0]):
+            yield jobs[name]
+    settled = trial.now - trial.policy.refusal_settle_s * SECOND
+    for _, _, name in waiting:
+        job = jobs[name]
+        if job.blocked and job.blocked != code and job.blocked_since <= settled:
+            yield job
+
+
+def _tell(turn: Turn, trial: Trial, refusal: Refusal) -> Iterator[JobBlocked]:
+    yield from (_blocked(job, refusal) for job in _news(turn, trial, refusal.code))
+
+
+def _blocked(job: Job, refusal: Refusal) -> JobBlocked:
+    return JobBlocked(job=job.id, code=refusal.code, counts=refusal.counts)

@@ -5,14 +5,16 @@ The sentence is made from the counts and not stored with them: page, API and com
 infeasible         could never fit the registered inventory, all healthy and empty, under the policy
 capacity-blocked   too few nodes free, counted after taking away those that the request may not use
 topology-blocked   enough nodes free, but no domain (for work below a node: no node) holds a slice
+quota, held        see `terms`
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.decision import Refusal
+from scheduling.domain.terms import HELD, QUOTA, held_words, quota_words
 
 INFEASIBLE = "infeasible"
 CAPACITY = "capacity-blocked"
@@ -48,13 +50,18 @@ def explain(refusal: Refusal) -> str:
         return refusal.message
     if "expected" in counts:
         return _infeasible(counts)
-    if "gpus" in counts:
+    if refusal.code in _TERMS and counts:
+        parts = _TERMS[refusal.code](counts)
+    elif "gpus" in counts:
         parts = _gpu_reasons(counts)
     elif "slices" in counts:
         parts = _node_reasons(counts)
     else:
         return refusal.code.replace("-", " ")
     return "; ".join([*parts, *_conditions(counts)])
+
+
+_TERMS: Mapping[str, Callable[[Counts], list[str]]] = {QUOTA: quota_words, HELD: held_words}
 
 
 def _infeasible(counts: Counts) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from clusters.domain.decision import Refusal
 from clusters.domain.jobs import QUEUED
 from clusters.domain.state import Job
+from scheduling.domain.quotas import terms_now
 from scheduling.domain.trial import Trial
 
 
@@ -21,5 +22,8 @@ def refusal_now(trial: Trial, job: Job) -> Refusal | None:
     told = Refusal(code=job.blocked, counts=job.counts)
     if job.state not in QUEUED:
         return told
+    terms = terms_now(trial.state, job, trial.now)
+    if terms is not None:
+        return terms
     outcome = trial.place(job.request)
     return trial.final(job.request, outcome) if isinstance(outcome, Refusal) else told

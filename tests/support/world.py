@@ -17,6 +17,8 @@ from clusters.domain.jobs import JobKind, JobRequest
 from clusters.domain.policy import Policy
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.decide import decide
+from scheduling.domain.trial import Trial
+from scheduling.domain.turns import in_order
 from tests.domain.clusters.logs import Log
 
 #: (rack, block, domain or None, nodes, GPUs a node)
@@ -90,6 +92,10 @@ class World:
 
     def mark(self, node: str, verb: NodeVerb) -> Decision | Refusal:
         return self.do(MarkNode(node=node, verb=verb, by="op"))
+
+    def order(self) -> list[str]:
+        """The waiting jobs in the order of their turns."""
+        return in_order(Trial(self.state, self.now))
 
     def run_pass(self) -> list[Payload]:
         """One pass to its end."""

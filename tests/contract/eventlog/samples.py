@@ -20,6 +20,7 @@ from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
 from clusters.domain.jobs import JobKind, JobRequest, Recovery
 from clusters.domain.policy import Backfill, DefragMode, Policy, QueueOrder, SparesScope
 from clusters.domain.signals import SignalKind, SignalScope
+from clusters.domain.teams import PriorityClass, Quota
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -135,6 +136,8 @@ SAMPLES: tuple[Payload, ...] = (
             default_run_s=3_600,
             refusal_settle_s=30,
             fair_share_half_life_h=48,
+            classes=(PriorityClass(name="urgent", priority=500, ageing=0), PriorityClass(name="rest", priority=-5, ageing=12)),
+            quotas=(Quota(team="vision", gpus=256, borrow=64), Quota(team="*", gpus=32)),
             incident_memory_s=600,
             queue_order=QueueOrder.SIZE,
             interactive_preemptible=True,
@@ -154,7 +157,13 @@ SAMPLES: tuple[Payload, ...] = (
 )
 
 #: What policies were before these settings came.
-_OLD_POLICY = Policy(backfill=Backfill.OFF, refusal_settle_s=0, incident_memory_s=0, defrag_mode=DefragMode.AUTO)
+_OLD_POLICY = Policy(
+    classes=(PriorityClass(name="standard", priority=0, ageing=0),),
+    backfill=Backfill.OFF,
+    refusal_settle_s=0,
+    incident_memory_s=0,
+    defrag_mode=DefragMode.AUTO,
+)
 
 #: What older versions must come to when they are read: (kind, version) -> payload of today.
 UPCAST: dict[tuple[str, int], Payload] = {

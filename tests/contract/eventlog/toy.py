@@ -115,7 +115,7 @@ def _cancel(state: ClusterState, command: CancelJob) -> Decision | Refusal:
 def _pass(state: ClusterState) -> Decision:
     """One job at a time; `more` while others wait."""
     settled = [JobCancelled(job=job, reason="stopped") for job in sorted(state.stopped)]
-    for _, _, name in state.queue:
+    for name in sorted(state.queue):
         placed = _place(state, state.jobs[name])
         if placed is not None:
             return Decision(events=(*settled, placed), more=len(state.queue) > 1)

@@ -58,7 +58,7 @@ def test_a_cancelled_job_that_waited_is_replaced() -> None:
     stage = Stage(1, QUIET, generator=TwoWaiting())
     stage.play(START + MINUTE)
     with stage.log.live(NAME).reading() as state:
-        waiting = state.queue[0][2]
+        waiting = min(state.queue)
     stage.do(CancelJob(job=waiting, by="ada"), "cancel")
     stage.play(START + 5 * MINUTE)
     assert len(stage.told("JobSubmitted")) == 4

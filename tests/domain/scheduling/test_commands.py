@@ -23,7 +23,6 @@ from clusters.domain.job_events import (
 from clusters.domain.jobs import JobState
 from scheduling.domain.decide import decide
 from scheduling.domain.job_commands import never_fitting
-from scheduling.domain.queue import in_order
 from tests.support.world import World, ask, racks
 
 
@@ -58,7 +57,7 @@ def test_many_jobs_are_accepted_together_in_the_order_given() -> None:
     requests = (ask(4), ask(16), ask(gpus=2))
     wanted = tuple(JobSubmitted(request=request, submitted_by="ada") for request in requests)
     assert _events(world, SubmitJobs(requests=requests, by="ada")) == wanted
-    assert [world.state.jobs[name].request for name in in_order(world.state)] == list(requests)
+    assert [world.state.jobs[name].request for name in world.order()] == list(requests)
 
 
 def test_one_job_that_can_never_be_placed_refuses_all_with_it() -> None:
@@ -82,7 +81,7 @@ def test_the_place_in_the_queue_follows_the_priority() -> None:
     first, second, third = (world.submit(ask(16)) for _ in range(3))
     assert _events(world, ChangePriority(job=third, priority=5, by="ada")) == (JobChanged(job=third, priority=5),)
     _events(world, ChangePriority(job=first, priority=-1, by="ada"))
-    assert in_order(world.state) == [third, second, first]
+    assert world.order() == [third, second, first]
     world.settle()
     assert world.job(third).state is JobState.RUNNING
     assert (world.job(first).state, world.job(first).priority) == (JobState.WAITING, -1)
@@ -92,9 +91,9 @@ def test_a_held_job_comes_back_at_its_new_priority() -> None:
     world = World(racks(1))
     held, other = world.submit(ask(4, held=True)), world.submit(ask(4))
     _events(world, ChangePriority(job=held, priority=1, by="ada"))
-    assert in_order(world.state) == [other]
+    assert world.order() == [other]
     _events(world, ReleaseJob(job=held, by="ada"))
-    assert in_order(world.state) == [held, other]
+    assert world.order() == [held, other]
 
 
 def test_a_running_job_keeps_what_it_has_whatever_its_priority() -> None:
@@ -102,7 +101,7 @@ def test_a_running_job_keeps_what_it_has_whatever_its_priority() -> None:
     job = world.run(ask(16))
     _events(world, ChangePriority(job=job.id, priority=-9, by="ada"))
     assert world.settle() == []
-    assert (job.state, job.priority, in_order(world.state)) == (JobState.RUNNING, -9, [])
+    assert (job.state, job.priority, world.order()) == (JobState.RUNNING, -9, [])
 
 
 def test_a_priority_that_says_nothing_new_or_comes_too_late_is_refused() -> None:

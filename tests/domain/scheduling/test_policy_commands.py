@@ -15,7 +15,6 @@ from clusters.domain.events import PolicyActivated
 from clusters.domain.jobs import JobState
 from clusters.domain.policy import Policy, QueueOrder, SparesScope
 from scheduling.domain.policy_commands import outlook, under
-from scheduling.domain.queue import in_order
 from tests.support.world import World, ask, racks
 
 
@@ -78,9 +77,9 @@ def test_equals_of_a_priority_go_by_size_where_the_policy_says_so() -> None:
     world = World(racks(1))
     world.run(ask(18))
     large, urgent, small, shared = (world.submit(r) for r in (ask(12), ask(16, priority=5), ask(3), ask(gpus=2)))
-    assert in_order(world.state) == [urgent, large, small, shared]
+    assert world.order() == [urgent, large, small, shared]
     change(world, Policy(queue_order=QueueOrder.SIZE))
-    assert in_order(world.state) == [urgent, shared, small, large]
+    assert world.order() == [urgent, shared, small, large]
 
 
 def test_the_order_of_the_queue_decides_who_gets_the_room() -> None:

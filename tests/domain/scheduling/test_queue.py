@@ -10,6 +10,7 @@ from clusters.domain.commands import CancelJob, NodeVerb, RunPass
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.dump import dump_state
 from clusters.domain.events import Payload
+from clusters.domain.ids import MINUTE
 from clusters.domain.job_events import (
     AfterStop,
     JobBlocked,
@@ -76,6 +77,7 @@ def test_a_refusal_is_told_when_its_code_changes_and_not_each_pass() -> None:
     world.finish(running[0].id)
     for node in range(1, 4):
         world.mark(f"r1-n{node}", NodeVerb.DRAIN)
+    world.now += MINUTE
     (second,) = world.run_pass()
     assert isinstance(second, JobBlocked)
     assert (second.code, world.job(name).counts["nodes_draining"]) == ("topology-blocked", 3)

@@ -1,0 +1,102 @@
+"""The jobs that wait, in lines of jobs that are alike.
+
+Jobs of one line ask for the same, on the same terms, with the same claim to go first: what is refused to the first of them is refused to
+all. So a pass looks at lines and not at jobs. Within a line who has waited longest goes first; equals go in the order of the log. Jobs that
+wait for other jobs to finish stand aside: they have no turn.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from dataclasses import fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from clusters.domain.ids import Instant
+from clusters.domain.jobs import JobRequest
+
+if TYPE_CHECKING:
+    from clusters.domain.state import Job
+
+#: What of a request neither its placement nor its turn depends on. The priority that counts is the job's own, which may change.
+_OF_ONE_JOB = frozenset({"name", "held", "checkpoint_interval_s", "recovery", "priority", "after"})
+_alike = attrgetter(*(field.name for field in fields(JobRequest) if field.name not in _OF_ONE_JOB))
+
+LineKey = tuple[Any, ...]
+Place = tuple[Instant, int, str]
+
+
+def place_of(job: Job) -> Place:
+    """Where the job stands in its line: by when it would have come had it waited all the time, then by position in the log."""
+    return (job.aged_from, job.seq, job.id)
+
+
+class Line:
+    """Waiting jobs that are alike."""
+
+    __slots__ = ("fresh", "jobs", "key")
+
+    def __init__(self, key: LineKey) -> None:
+        self.key = key
+        self.jobs: list[Place] = []  # sorted: the first is the next to be placed
+        self.fresh: dict[str, None] = {}  # those that have not been told yet why they wait
+
+
+class Queue:
+    """All jobs that wait, each in a line or aside."""
+
+    __slots__ = ("aside", "lines")
+
+    def __init__(self) -> None:
+        self.lines: dict[LineKey, Line] = {}
+        self.aside: dict[str, None] = {}  # these wait for other jobs, or for being held because one of those failed
+
+    def add(self, job: Job, *, aside: bool) -> None:
+        """The job waits."""
+        if aside:
+            self.aside[job.id] = None
+            return
+        key = (job.priority, *_alike(job.request))
+        line = self.lines.get(key)
+        if line is None:
+            line = self.lines[key] = Line(key)
+        insort(line.jobs, place_of(job))
+        job.line = line
+        if not job.blocked:
+            self.tell_later(job)
+
+    def tell_later(self, job: Job) -> None:
+        """The job, which has a line, is still to be told why it waits, after the others."""
+        if job.line is not None:
+            job.line.fresh[job.id] = None
+
+    def drop(self, job: Job) -> bool:
+        """The job waits no longer; whether it did."""
+        line = job.line
+        if line is None:
+            return self.aside.pop(job.id, self) is None
+        del line.jobs[bisect_left(line.jobs, place_of(job))]
+        line.fresh.pop(job.id, None)
+        if not line.jobs:
+            del self.lines[line.key]
+        job.line = None
+        return True
+
+    def told(self, job: Job) -> None:
+        """The job has been told why it waits."""
+        if job.line is not None:
+            job.line.fresh.pop(job.id, None)
+
+    def __len__(self) -> int:
+        return sum(len(line.jobs) for line in self.lines.values()) + len(self.aside)
+
+    def __bool__(self) -> bool:
+        return bool(self.lines or self.aside)
+
+    def __iter__(self) -> Iterator[str]:
+        """The jobs, line by line: not in the order in which they are placed."""
+        for line in self.lines.values():
+            for _, _, name in line.jobs:
+                yield name
+        yield from self.aside
