@@ -89,14 +89,11 @@ class SlurmReader:
         )
 
     def _states(self, item: dict[str, object]) -> tuple[str, ...] | None:
-        """The words of the state: a list; older versions have one text and more words beside it."""
         told = item.get("state")
-        words = told if isinstance(told, list) else told.split("+") if isinstance(told, str) else None
-        more = item.get("state_flags", [])
-        if words is None or not isinstance(more, list) or not all(isinstance(word, str) for word in (*words, *more)):
+        words = state_words(told, item.get("state_flags", []))
+        if words is None:
             self._refuse(f'state is {shape(told)}; give a list of states, like ["IDLE", "DRAIN"]')
-            return None
-        return tuple(dict.fromkeys(plain(word, 40).upper() for word in (*words, *more) if word.strip())) or ("UNKNOWN",)
+        return words
 
     def _gpus(self, item: dict[str, object]) -> tuple[tuple[str, ...], int, str]:
         """Types and number of GPUs, and what is doubtful about them."""
@@ -150,6 +147,14 @@ class SlurmReader:
 
     def _refuse(self, message: str) -> None:
         self.problems.append(fatal(self._position, self._name, message))
+
+
+def state_words(told: object, more: object) -> tuple[str, ...] | None:
+    """The words of a state: a list; older versions have one text and more words beside it. None where it is neither."""
+    words = told if isinstance(told, list) else told.split("+") if isinstance(told, str) else None
+    if words is None or not isinstance(more, list) or not all(isinstance(word, str) for word in (*words, *more)):
+        return None
+    return tuple(dict.fromkeys(plain(word, 40).upper() for word in (*words, *more) if word.strip())) or ("UNKNOWN",)
 
 
 def flags_of(states: Iterable[str], reason: str) -> dict[Flag, str]:

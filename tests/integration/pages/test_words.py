@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from enum import StrEnum
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -35,6 +36,8 @@ def value_of(hint: Any) -> Any:
         return VALUES[hint]
     if hint is ev.AfterStop:
         return ev.AfterStop.CANCELLED
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return next(iter(hint))
     inner = get_args(hint)[0]
     return (
         (SLICE,)
