@@ -28,12 +28,12 @@ REMEMBERED_JOBS = 10_000
 NO_ENGINE = "none"
 #: The connector of a simulated fleet, which makes its racks itself.
 SIMULATED = "simulated"
+#: The connector of processes of this machine that stand for nodes.
+LOCAL = "local"
 
 
 class Node:
     """One compute tray."""
-#: The connector of processes of this machine that stand for nodes.
-LOCAL = "local"
 
     __slots__ = (
         "condition",
