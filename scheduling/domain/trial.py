@@ -30,7 +30,8 @@ class Trial:
         self.policy = state.policy
         self.space = state.space.fork()
         self.topology = self.space.topology
-        self.stopping: set[str] = set()  # jobs that this decision asks to stop
+        self.stopping: set[str] = set()  # jobs that this decision asks to stop, or that are gone in a what-if
+        self.given_back: dict[str, int] = {}  # GPUs that teams hold no more in a what-if
 
     def place(self, request: JobRequest) -> Placement | Refusal:
         """Where the request would run now."""
