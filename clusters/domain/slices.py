@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
@@ -57,3 +59,22 @@ def _even(units: int, per_slice: int, unit: int) -> list[int]:
 def is_small(nodes: int, policy_size: int) -> bool:
     """Whether a request of `nodes` whole nodes (0: part of one) is work below a slice: it may not use the spares a domain owes."""
     return nodes < policy_size
+
+
+def parts_of_slices(request: JobRequest, sizes: Sequence[int]) -> tuple[str, ...]:
+    """The name of the part that each slice of a placed job belongs to, "" in a job without parts.
+
+    The slices of a part lie side by side, in the order of the parts, and make up its nodes, whatever the policy was that they were cut by.
+    """
+    if not request.parts:
+        return ("",) * len(sizes)
+    names: list[str] = []
+    parts = iter(request.parts)
+    left = 0
+    for size in sizes:
+        if not left:
+            part = next(parts)
+            left = part.nodes
+        names.append(part.name)
+        left -= size
+    return tuple(names)

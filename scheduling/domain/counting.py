@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusters.domain.constraints import LevelMode
 from clusters.domain.decision import Refusal
 from scheduling.domain.gpus import shared_nodes
+from scheduling.domain.parts import Together
 from scheduling.domain.refusals import blocked
 from scheduling.domain.rooms import Rooms
 from scheduling.domain.shape import Shape
@@ -36,6 +37,22 @@ def refuse_nodes(rooms: Rooms, shape: Shape, fit: int, group: int = -1) -> Refus
     if shape.exclusive:
         counts |= {"empty_domains": rooms.area.bit_count()}
     return blocked(shape.nodes, usable, counts)
+
+
+def refuse_parts(rooms: Rooms, shape: Shape, together: Together) -> Refusal:
+    """Why the parts do not all fit: the first that found no place beside those before it."""
+    refusal = refuse_nodes(rooms, shape, 0)
+    if together.part < 0:
+        return refusal
+    part = shape.parts[together.part]
+    told: dict[str, int | str] = {
+        "part": part.name,
+        "part_fit": together.spread.fit,
+        "part_size": part.sizes[0],
+        "part_slices": len(part.sizes),
+        "parts": len(shape.parts),
+    }
+    return Refusal(code=refusal.code, counts=dict(sorted({**refusal.counts, **told}.items())))
 
 
 def refuse_gpus(rooms: Rooms, shape: Shape) -> Refusal:

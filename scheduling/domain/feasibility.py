@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from clusters.domain.constraints import LevelMode
 from clusters.domain.decision import Refusal
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState
+from scheduling.domain.parallelism.check import unit_nodes
 from scheduling.domain.placement import place, place_shape
 from scheduling.domain.refusals import infeasible
 from scheduling.domain.shape import Shape, shape_of
@@ -67,24 +69,46 @@ def whole_space(state: ClusterState) -> Space:
 
 
 def _what_fits(whole: Space, shape: Shape, request: JobRequest, policy: Policy, refusal: Refusal) -> str:
-    size = shape.sizes[0]
+    if shape.parts:
+        counts = refusal.counts
+        if "part" not in counts:
+            return f"no {shape.level} holds all its parts; prefer the {request.level} rather than require it"
+        return f"its parts do not fit together: of part {counts['part']} {counts['part_fit']} of {counts['part_slices']} slices do"
+    size = max(shape.sizes)
     best = int(refusal.counts.get("best_free", 0))
     if not best:
         return "no domain of this cluster can take work on several nodes" if shape.nodes > 1 else "this cluster has no usable node"
     if best < size:
-        field = "slice_size" if (request.slice_size or 0) > best else "max_slice"
-        return f"no domain holds a slice of {size} nodes; give a {field} of at most {best}"
-    unit = request.slice_size or 1
-    most = _most_units(whole, request, policy, min(shape.nodes, int(refusal.counts["free_nodes"])) // unit)
-    return f"give at most {most * unit} nodes" if most else f"give a max_slice of at most {best}"
+        return f"no domain holds a slice of {size} nodes; {_smaller_slice(whole, request, best)}"
+    unit = _unit(whole, request)
+    most = _most_units(whole, request, policy, unit, min(shape.nodes, int(refusal.counts["free_nodes"])) // unit)
+    other = f", or prefer the {request.level} rather than require it" if shape.mode is LevelMode.REQUIRED else ""
+    if request.layers and not most:
+        return f"no {request.layers[0].level} holds {unit} nodes in such slices{other}; give smaller layers"
+    return f"give at most {most * unit} nodes{other}" if most else f"give a max_slice of at most {best}{other}"
 
 
-def _most_units(whole: Space, request: JobRequest, policy: Policy, bound: int) -> int:
-    """Units of whole slices that fit, found by halving; whatever it answers has been placed."""
+def _smaller_slice(whole: Space, request: JobRequest, best: int) -> str:
+    if request.slice_size is None and request.plan is not None and _unit(whole, request) > best:
+        return f"give a plan whose TP x EP groups fill at most {best} nodes"
+    return f"give a {'slice_size' if (request.slice_size or 0) > best else 'max_slice'} of at most {best}"
+
+
+def _unit(whole: Space, request: JobRequest) -> int:
+    """Nodes by which the request can become smaller."""
+    if request.layers:
+        return request.layers[0].size
+    gpus = whole.topology.usual_gpus
+    return request.slice_size or (unit_nodes(request.plan, gpus) if request.plan and gpus else 1)
+
+
+def _most_units(whole: Space, request: JobRequest, policy: Policy, unit: int, bound: int) -> int:
+    """Units that fit, found by halving; whatever it answers has been placed."""
     fits, fails = 0, bound + 1
+    size = request.slice_size or (None if request.layers or unit == 1 else unit)
     while fails - fits > 1:
         units = (fits + fails) // 2
-        smaller = replace(request, nodes=units * (request.slice_size or 1), gpus=None, tail=False)
+        smaller = replace(request, nodes=units * unit, gpus=None, tail=False, plan=None, slice_size=size)
         if isinstance(place(whole, smaller, policy), Refusal):
             fails = units
         else:
@@ -95,6 +119,11 @@ def _most_units(whole: Space, request: JobRequest, policy: Policy, bound: int) -
 def _words(shape: Shape) -> str:
     if shape.gpus:
         return f"{shape.gpus} GPU{'s' if shape.gpus > 1 else ''} of one node"
+    if shape.parts:
+        return (
+            "; ".join(f"part {part.name}: {'+'.join(map(str, part.sizes))} nodes" for part in shape.parts)
+            + ", each slice whole in one domain"
+        )
     if len(shape.sizes) == 1:
         return f"1 slice of {shape.sizes[0]} node{'s' if shape.sizes[0] > 1 else ''}, whole in one domain"
     return f"{len(shape.sizes)} slices of {'+'.join(map(str, shape.sizes))} nodes, each whole in one domain"

@@ -15,14 +15,15 @@ from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
 from clusters.domain.space import Space
-from scheduling.domain.counting import refuse_gpus, refuse_nodes
+from scheduling.domain.counting import refuse_gpus, refuse_nodes, refuse_parts
 from scheduling.domain.gpus import best_node, lowest_gpus
-from scheduling.domain.layers import spread_layers
 from scheduling.domain.nodes import bits, choose_nodes
+from scheduling.domain.parts import Ground, place_parts
 from scheduling.domain.rooms import Rooms
-from scheduling.domain.several import Seats, spread
+from scheduling.domain.seating import seats_for
+from scheduling.domain.several import Seats
 from scheduling.domain.shape import Shape, shape_of
-from scheduling.domain.single import EVERYWHERE, best_domain
+from scheduling.domain.single import EVERYWHERE
 
 Placement = tuple[SliceAssignment, ...]
 
@@ -47,10 +48,11 @@ def place_shape(
     if shape.gpus:
         node = best_node(rooms, shape.gpus, areas)
         return refuse_gpus(rooms, shape) if node is None else (_share(space, node, shape.gpus),)
-    if len(shape.sizes) == 1:
-        domain = best_domain(rooms, shape.sizes[0], areas)
-        return refuse_nodes(rooms, shape, 0) if domain is None else tuple(_assign(rooms, ((domain, shape.sizes[0]),)))
-    found = spread_layers(rooms, shape) if shape.layers else spread(rooms, shape)
+    if shape.parts:
+        together = place_parts(Ground(space, shape, policy, recent, home))
+        seats = tuple(seat for each in together.seats for seat in each)
+        return tuple(_assign(rooms, seats)) if seats else refuse_parts(rooms, shape, together)
+    found = seats_for(rooms, shape, areas)
     return tuple(_assign(rooms, found.seats)) if found.seats else refuse_nodes(rooms, shape, found.fit, found.best)
 
 

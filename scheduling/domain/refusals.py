@@ -70,7 +70,7 @@ def _infeasible(counts: Counts) -> str:
 
 def _node_reasons(counts: Counts) -> list[str]:
     parts = [_need(counts)]
-    if "level" not in counts and "best_domain" in counts:
+    if "level" not in counts and "part" not in counts and "best_domain" in counts:
         parts.append(f"best is {counts['best_domain']} with {counts['best_free']}")
     if "best_group" in counts:
         parts.append(f"best is {counts['best_group']} with {counts['group_nodes']}")
@@ -85,6 +85,9 @@ def _need(counts: Counts) -> str:
     size, slices, nodes = counts["slice_size"], int(counts["slices"]), counts["nodes"]
     runs = f" ({counts['layers']})" if "layers" in counts else ""
     empty = "empty " if "empty_domains" in counts else ""
+    if "part" in counts:
+        beside = f"needs {counts['parts']} parts at once{' in 1 ' + str(counts['level']) if 'level' in counts else ''}"
+        return f"{beside}; of part {counts['part']} {counts['part_fit']} of {counts['part_slices']} slices of {counts['part_size']} fit"
     if "level" in counts:
         return f"needs 1 {counts['level']} with {nodes} {'in slices of' if slices > 1 else 'free:'} {size}{runs}"
     if slices == 1:

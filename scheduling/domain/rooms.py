@@ -18,7 +18,7 @@ from scheduling.domain.shape import Shape
 class Rooms:
     """One request's view of the space."""
 
-    __slots__ = ("_owing", "area", "floor", "policy", "recent", "small", "space", "spares")
+    __slots__ = ("_owing", "alone", "area", "floor", "policy", "recent", "small", "space", "spares")
 
     def __init__(self, space: Space, shape: Shape, policy: Policy, recent: int = 0, home: int = 0) -> None:
         """`recent` are domains in which a node has failed of late, `home` those that the job itself has closed to others (both masks)."""
@@ -26,6 +26,7 @@ class Rooms:
         self.space = space
         self.policy = policy
         self.recent = recent
+        self.alone = shape.exclusive
         self.area = (empty_domains(space) if shape.exclusive else ~space.closed) | home
         self.small = shape.small
         self.spares = min(shape.spares, widest)

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from scheduling.domain.exact import MOST_CLASSES, fit_exactly
 from scheduling.domain.packing import Bin, classes
+from scheduling.domain.single import EVERYWHERE
 
 #: Domains looked at over all situations, a fraction of a microsecond each.
 MOST_WORK = 100_000
@@ -26,23 +27,29 @@ def search(bins: Sequence[Bin], sizes: Sequence[int]) -> Found | None:
     """Sizes of slices, which come larger first, by domain; None where no packing was found."""
     if len(classes(sizes)) <= MOST_CLASSES:
         return fit_exactly(bins, sizes)
-    return search_areas(bins, [(size, -1) for size in sizes], {})
+    homes = search_areas(bins, [(size, EVERYWHERE) for size in sizes], {})
+    if homes is None:
+        return None
+    found: Found = {}
+    for domain, size in zip(homes, sizes, strict=True):
+        found.setdefault(domain, []).append(size)
+    return found
 
 
-def search_areas(bins: Sequence[Bin], slices: Sequence[tuple[int, int]], kinds: Mapping[int, Hashable]) -> Found | None:
-    """The same for (size, mask of the domains that it may lie in) of each slice, larger first; domains of a kind lie in the same."""
+def search_areas(bins: Sequence[Bin], slices: Sequence[tuple[int, int]], kinds: Mapping[int, Hashable]) -> list[int] | None:
+    """The domain of each slice, for (size, mask of the domains that it may lie in), larger first; those of a kind lie in the same masks."""
     tree = _Search({bin.domain: bin.cap for bin in bins}, slices, kinds)
-    return tree.parts if len(slices) <= MOST_SLICES and tree.run(0) else None
+    return tree.homes if len(slices) <= MOST_SLICES and tree.run(0) else None
 
 
 class _Search:
-    """One search; `parts` grows and shrinks with it."""
+    """One search; `homes` grows and shrinks with it."""
 
     def __init__(self, left: dict[int, int], slices: Sequence[tuple[int, int]], kinds: Mapping[int, Hashable]) -> None:
         self.left = left
         self.slices = slices
         self.kinds = kinds
-        self.parts: Found = {}
+        self.homes: list[int] = []
         self.work = MOST_WORK
         self.failed: set[Hashable] = set()
 
@@ -57,13 +64,11 @@ class _Search:
         size, area = self.slices[place]
         for domain in self._candidates(size, area):
             self.left[domain] -= size
-            self.parts.setdefault(domain, []).append(size)
+            self.homes.append(domain)
             if self.run(place + 1):
                 return True
             self.left[domain] += size
-            self.parts[domain].pop()
-            if not self.parts[domain]:
-                del self.parts[domain]
+            self.homes.pop()
         self.failed.add(situation)
         return False
 

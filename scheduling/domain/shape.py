@@ -80,11 +80,11 @@ def shape_of(topology: Topology, request: JobRequest, policy: Policy) -> Shape |
     nodes = whole_nodes(request, topology.usual_gpus)
     size = cluster_slice(topology, policy)
     try:
-        parts = tuple(_parts(topology, request, size))
+        parts = tuple(_parts(topology, request, size)) if request.parts else ()
         whole = _together(topology, request, parts) if parts else _whole(topology, request, nodes, size)
     except InvalidRequest as error:
         return infeasible(error.field, str(error.value), error.expected)
-    return replace(_shape(topology, request, policy, whole), parts=parts)
+    return _shape(topology, request, policy, whole, parts)
 
 
 def slice_shape(topology: Topology, request: JobRequest, policy: Policy, size: int) -> Shape:
@@ -92,7 +92,7 @@ def slice_shape(topology: Topology, request: JobRequest, policy: Policy, size: i
     return _shape(topology, request, policy, PartShape(sizes=(size,)))
 
 
-def _shape(topology: Topology, request: JobRequest, policy: Policy, whole: PartShape) -> Shape:
+def _shape(topology: Topology, request: JobRequest, policy: Policy, whole: PartShape, parts: tuple[PartShape, ...] = ()) -> Shape:
     nodes = whole_nodes(request, topology.usual_gpus)
     wanted = policy.target_spares if request.spares is None else request.spares
     return Shape(
@@ -105,6 +105,7 @@ def _shape(topology: Topology, request: JobRequest, policy: Policy, whole: PartS
         spares=wanted if nodes > 1 else 0,
         floor=policy.min_spares if nodes > 1 else 0,
         exclusive=request.exclusive,
+        parts=parts,
     )
 
 
@@ -145,7 +146,7 @@ def _layered(request: JobRequest, nodes: int, size: int, unit: int | None) -> tu
 def _parts(topology: Topology, request: JobRequest, size: int) -> Iterator[PartShape]:
     """The parts, each cut by its own sizes; what it does not say it has from the job. Raises InvalidRequest."""
     for field in ("layers", "plan"):
-        if request.parts and getattr(request, field):
+        if getattr(request, field):
             raise InvalidRequest(field, "given", "leave it out for a job with parts; each part has its own slice_size and level")
     for place, part in enumerate(request.parts):
         own = replace(
