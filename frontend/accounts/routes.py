@@ -37,6 +37,8 @@ PAGES: dict[str, Row] = {
     "frontend:jobs-rows": _READ,
     "frontend:job": _READ,
     "frontend:job-detail": _READ,
+    "frontend:job-why": _READ,
+    "frontend:job-preview": {"POST": Permission.SUBMIT},
     "frontend:job-new": {"GET": Permission.SUBMIT, "POST": Permission.SUBMIT},
     "frontend:rack": _READ,
     "frontend:rack-detail": _READ,
@@ -71,6 +73,7 @@ API: dict[str, Row] = {
     "api:jobs-bulk": {"POST": Permission.SUBMIT},
     "api:job-preview": {"GET": Permission.READ, "POST": Permission.READ},
     "api:job": _READ,
+    "api:job-why": _READ,
     "api:job-priority": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for
     "api:job-verb": {"POST": Permission.OWN_JOBS},  # likewise
     "api:nothing": _READ_ANY_METHOD,

@@ -23,6 +23,7 @@ from frontend.jobrequests import request_of
 from frontend.selectors.clusters import reading
 from frontend.selectors.jobs import JobFacts, JobFilter, JobPage, job_events, job_facts, jobs_page
 from frontend.selectors.preview import Forecast, forecast
+from scheduling.why import JobWhy, job_why
 
 MOST_JOBS = 200
 
@@ -88,6 +89,14 @@ class JobView(ApiView):
     @extend_schema(operation_id="jobs_get", responses=JobFacts)
     def get(self, request: Request, cluster: str, job: str) -> Response:
         return answer(facts_of(cluster, job))
+
+
+class JobWhyView(ApiView):
+    """Why a job waits, and what would let it start."""
+
+    @extend_schema(operation_id="jobs_why", responses=JobWhy)
+    def get(self, request: Request, cluster: str, job: str) -> Response:
+        return answer(job_why(cluster, job))
 
 
 def _forecast(cluster: str, values: dict[str, Any]) -> Response:

@@ -11,7 +11,7 @@ from frontend.api.events import EventListView
 from frontend.api.incidents import IncidentListView
 from frontend.api.inventory import InventoryView
 from frontend.api.jobchanges import JobBulkView, JobPriorityView, JobVerbView
-from frontend.api.jobs import JobListView, JobPreviewView, JobView
+from frontend.api.jobs import JobListView, JobPreviewView, JobView, JobWhyView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView
 from frontend.api.policy import PolicyHistoryView, PolicyView
 from frontend.api.root import NothingHereView, SchemaView
@@ -39,6 +39,7 @@ of_cluster = [
     path("jobs/preview/", JobPreviewView.as_view(), name="job-preview"),
     path("jobs/bulk/", JobBulkView.as_view(), name="jobs-bulk"),
     path("jobs/<job:job>/", JobView.as_view(), name="job"),
+    path("jobs/<job:job>/why/", JobWhyView.as_view(), name="job-why"),
     path("jobs/<job:job>/priority/", JobPriorityView.as_view(), name="job-priority"),
     path("jobs/<job:job>/<job_verb:verb>/", JobVerbView.as_view(), name="job-verb"),
 ]

@@ -1,56 +1,55 @@
-"""The form that submits a job. What it asks for is the domain's request; ranges and their messages come from there."""
+"""The form that submits a job. It reads what people type into the plain values that the API takes too; what they mean, and what is wrong
+with them, the domain says."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 
-from clusters.domain.constraints import MAX_NAME
+from clusters.domain.constraints import MAX_NAME, LevelMode
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.jobs import JobKind, JobRequest, Recovery, default_restartable
-from frontend.pages.durations import seconds_of
-
-_WHOLE = "Give a whole number."
-_SPAN = "Give a time with its unit, such as 36h, 45min or 1d 12h."
+from clusters.domain.jobs import JobKind, Recovery, default_restartable
+from frontend.jobrequests import request_of
+from frontend.pages.formfields import JobsField, LayersField, MomentField, SpanField, choice, number
 
 #: What the domain calls the fields that people type as text.
-_TYPED = {"expected_run_s": "expected_run_time", "checkpoint_interval_s": "checkpoint_interval"}
+_TYPED = {"expected_run_s": "expected_run_time", "checkpoint_interval_s": "checkpoint_interval", "time_limit_s": "time_limit"}
+#: Values inside others: layers[0].size is told at `layers`, plan.tp at `plan_tp`, parts[1].nodes at `part_1_nodes`.
+_INSIDE = re.compile(r"(?P<list>layers|after)\[\d+\].*|plan\.(?P<degree>\w+)|parts\[(?P<part>\d+)\]\.(?P<of_part>\w+)")
 
+DEGREES = ("tp", "ep", "pp", "dp")
+PART_FIELDS = ("name", "nodes", "slice_size", "max_slice", "level", "mode")
+#: Parts that the form has rows for; the API takes more.
+PART_ROWS = 3
 
-class SpanField(forms.CharField):
-    """A span of time; its value is in seconds, None where nothing was typed."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(required=False, max_length=40, widget=forms.TextInput(attrs={"autocomplete": "off"}), **options)
-
-    def clean(self, value: Any) -> Any:
-        text = super().clean(value)
-        seconds = seconds_of(text) if text else None
-        if text and seconds is None:
-            raise forms.ValidationError(_SPAN)
-        return seconds
-
-
-def _number(label: str, **options: Any) -> forms.IntegerField:
-    widget = forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"})
-    return forms.IntegerField(label=label, required=False, widget=widget, error_messages={"invalid": _WHOLE}, **options)
+_KINDS = [(kind.value, "RL" if kind is JobKind.RL else kind.value.capitalize()) for kind in JobKind]
+_MODES = [(LevelMode.ANY.value, "Any"), (LevelMode.PREFERRED.value, "Preferred"), (LevelMode.REQUIRED.value, "Required")]
 
 
 class JobForm(forms.Form):
     """A job as people ask for it."""
 
     name = forms.CharField(label="Name", max_length=MAX_NAME, widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}))
-    kind = forms.ChoiceField(label="Kind", choices=[(kind.value, kind.value.capitalize()) for kind in JobKind])
+    kind = forms.ChoiceField(
+        label="Kind", choices=[(kind.value, "RL" if kind is JobKind.RL else kind.value.capitalize()) for kind in JobKind]
+    )
     team = forms.CharField(label="Team", max_length=MAX_NAME, required=False)
-    priority = _number("Priority", initial=0, help_text="Higher goes first; equal ones by age.")
+    priority = number("Priority", initial=0, help_text="Higher goes first; equal ones by age.")
+    priority_class = choice("Class", help_text="What it starts from in the queue.")
     unit = forms.ChoiceField(choices=[("nodes", "Nodes"), ("gpus", "GPUs")], initial="nodes")
-    nodes = _number("Nodes", help_text="Whole nodes, cut into slices that each stay in one domain.")
-    gpus = _number("GPUs", help_text="Below a node they share one; from a node's worth on they are whole nodes.")
-    slice_size = _number("Slice unit", help_text="Slices are whole multiples of so many nodes, such as TP × EP.")
-    max_slice = _number("Largest slice", help_text="Nodes; lowers what the policy allows.")
-    spares = _number("Spares", help_text="Kept free in each of its domains, instead of the policy's number.")
+    nodes = number("Nodes", help_text="Whole nodes, cut into slices that each stay in one domain.")
+    gpus = number("GPUs", help_text="Below a node they share one; from a node's worth on they are whole nodes.")
+    slice_size = number("Slice unit", help_text="Slices are whole multiples of so many nodes, such as TP × EP.")
+    max_slice = number("Largest slice", help_text="Nodes; lowers what the policy allows.")
+    spares = number("Spares", help_text="Kept free in each of its domains, instead of the policy's number.")
+    tail = forms.BooleanField(
+        label="Allow a tail", required=False, help_text="A last slice that is no multiple of the slice unit, where nodes are left over."
+    )
     expected_run_time = SpanField(label="Expected run time", help_text="Such as 36h or 45min.")
+    time_limit = SpanField(label="Time limit", help_text="Work that runs longer is stopped, and fails.")
     checkpoint_interval = SpanField(label="Checkpoint interval", help_text="How much work an interruption may cost.")
     recovery = forms.ChoiceField(
         label="After a failed node",
@@ -59,40 +58,117 @@ class JobForm(forms.Form):
     restartable = forms.BooleanField(
         label="May be restarted", required=False, initial=True, help_text="It may be stopped and started again to make room."
     )
+    level = choice("Keep together in one")
+    mode = forms.ChoiceField(
+        label="How strictly",
+        choices=_MODES,
+        required=False,
+        help_text="Required: it waits for one. Preferred: it takes several too.",
+    )
+    layers = LayersField(label="Layers", help_text="Outermost first, such as block 48, rack 16: so many nodes in a row stay in one.")
+    exclusive = forms.BooleanField(label="Exclusive", required=False, help_text="No other work in its domains.")
+    not_before = MomentField(label="Not before", help_text="Cluster time, UTC.")
+    after = JobsField(label="After", help_text="Jobs that must have finished, such as j000123.")
+
+    def __init__(self, data: Any = None, *, levels: Iterable[str] = (), classes: Iterable[str] = ()) -> None:
+        super().__init__(data)
+        known = [("", "None in particular"), *((level, level.capitalize()) for level in levels)]
+        for degree in DEGREES:
+            self.fields[f"plan_{degree}"] = number(degree.upper())
+        for row in range(PART_ROWS):
+            self.fields[f"part_{row}_name"] = forms.CharField(label="Name", max_length=MAX_NAME, required=False)
+            self.fields[f"part_{row}_nodes"] = number("Nodes")
+            self.fields[f"part_{row}_slice_size"] = number("Slice unit")
+            self.fields[f"part_{row}_max_slice"] = number("Largest slice")
+            self.fields[f"part_{row}_level"] = forms.ChoiceField(label="In one", choices=known, required=False)
+            self.fields[f"part_{row}_mode"] = forms.ChoiceField(label="How strictly", choices=_MODES, required=False)
+        self.fields["level"].choices = known  # type: ignore[attr-defined]
+        self.fields["priority_class"].choices = [(name, name) for name in classes] or [("", "Standard")]  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
         """Build the request; what the domain refuses is told at the field it names."""
         values = super().clean() or {}
         if not self.errors:
             try:
-                values["request"] = job_request(values)
+                values["request"] = request_of(plain_of(values))
             except InvalidRequest as error:
                 self.refuse(error.field, error.expected)
         return values
 
     def refuse(self, field: str, expected: str) -> None:
         """Say at a field what would be right."""
-        name = _TYPED.get(field, field)
+        name = _form_field(field)
         self.add_error(name if name in self.fields else None, f"{expected[:1].upper()}{expected[1:]}.")
 
+    @property
+    def parts(self) -> list[list[Any]]:
+        """The rows of parts, each with its fields."""
+        return [[self[f"part_{row}_{name}"] for name in PART_FIELDS] for row in range(PART_ROWS)]
 
-def job_request(values: dict[str, Any]) -> JobRequest:
-    """The request that the form's values make; raises InvalidRequest."""
-    kind, unit = JobKind(values["kind"]), values["unit"]
-    if values[unit] is None:
+    @property
+    def plan(self) -> list[Any]:
+        """The degrees of parallelism."""
+        return [self[f"plan_{degree}"] for degree in DEGREES]
+
+    @property
+    def opened(self) -> set[str]:
+        """The folded sections that something was typed into, or is wrong with."""
+        return {section for section, names in _SECTIONS.items() if any(self.errors.get(name) or self._said(name) for name in names)}
+
+    def _said(self, name: str) -> bool:
+        return bool(self.is_bound and self.data.get(name)) and self.data.get(name) != LevelMode.ANY.value
+
+
+_SECTIONS: dict[str, tuple[str, ...]] = {
+    "place": ("level", "mode", "layers", "exclusive"),
+    "plan": tuple(f"plan_{degree}" for degree in DEGREES),
+    "parts": tuple(f"part_{row}_{name}" for row in range(PART_ROWS) for name in PART_FIELDS),
+    "start": ("not_before", "after"),
+}
+
+_SAME = ("name", "kind", "team", "priority_class", "slice_size", "max_slice", "spares", "tail", "recovery", "level", "layers", "exclusive")
+
+
+def plain_of(values: dict[str, Any]) -> dict[str, Any]:
+    """The form's values as the API takes them; raises InvalidRequest where no size is given."""
+    unit, parts, plan = values["unit"], _parts(values), _plan(values)
+    if values[unit] is None and not parts and plan is None:
         raise InvalidRequest(unit, None, f"say how many {'nodes' if unit == 'nodes' else 'GPUs'}")
-    return JobRequest(
-        name=values["name"],
-        kind=kind,
-        team=values["team"],
-        priority=values["priority"] or 0,
-        nodes=values["nodes"] if unit == "nodes" else None,
-        gpus=values["gpus"] if unit == "gpus" else None,
-        slice_size=values["slice_size"],
-        max_slice=values["max_slice"],
-        spares=values["spares"],
-        expected_run_s=values["expected_run_time"],
-        checkpoint_interval_s=values["checkpoint_interval"],
-        recovery=Recovery(values["recovery"]),
-        restartable=values["restartable"] and default_restartable(kind),
-    )
+    return {
+        **{name: values[name] for name in _SAME},
+        "priority": values["priority"] or 0,
+        unit: values[unit],
+        "expected_run_s": values["expected_run_time"],
+        "checkpoint_interval_s": values["checkpoint_interval"],
+        "time_limit_s": values["time_limit"],
+        "restartable": values["restartable"] and default_restartable(JobKind(values["kind"])),
+        "mode": values["mode"] or LevelMode.ANY,
+        "not_before": values["not_before"],
+        "after": values["after"],
+        "parts": parts,
+        "plan": plan,
+    }
+
+
+def _plan(values: dict[str, Any]) -> dict[str, int] | None:
+    given = {degree: values[f"plan_{degree}"] for degree in DEGREES if values[f"plan_{degree}"] is not None}
+    return given or None
+
+
+def _parts(values: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows that something stands in."""
+    rows = [{name: values[f"part_{row}_{name}"] for name in PART_FIELDS} for row in range(PART_ROWS)]
+    for place, row in enumerate(rows):
+        if row["name"] and row["nodes"] is None:
+            raise InvalidRequest(f"parts[{place}].nodes", None, "say how many nodes")
+    return [{**row, "mode": row["mode"] or LevelMode.ANY} for row in rows if row["nodes"] is not None]
+
+
+def _form_field(field: str) -> str:
+    """What the form calls a field of the request."""
+    inside = _INSIDE.fullmatch(field)
+    if inside is None:
+        return "part_0_name" if field == "parts" else _TYPED.get(field, field)
+    if inside["list"]:
+        return inside["list"]
+    return f"plan_{inside['degree']}" if inside["degree"] else f"part_{inside['part']}_{inside['of_part']}"

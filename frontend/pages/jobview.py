@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from django.urls import reverse
+
 from clusters.domain.books import Condition
 from clusters.domain.events import Event
 from clusters.domain.ids import Instant
@@ -54,7 +56,7 @@ def job_context(state: ClusterState, events: Sequence[Event], caller: Caller) ->
         },
         "facts": [{"label": label, "value": value} for label, value in _facts(job, request)],
         "steps": list(steps(job, now)),
-        "waiting": _waiting(job.waiting, JobState(job.state)) if job.waiting else None,
+        "waiting": _waiting(state.name, job, job.waiting) if job.waiting else None,
         "slices": list(_slices(state, job)) if living else [],
         "events": [replace(tell(event), job="") for event in reversed(events)],  # the page is about this job, so none links to it
     }
@@ -104,13 +106,14 @@ def _facts(job: JobFacts, request: JobRequest) -> Iterator[tuple[str, str]]:
     yield "Swaps, moves", f"{job.swaps}, {job.moves}"
 
 
-def _waiting(waiting: Waiting, state: JobState) -> dict[str, Any]:
+def _waiting(cluster: str, job: JobFacts, waiting: Waiting) -> dict[str, Any]:
     counts = [{"count": value, "label": COUNTED[key]} for key, value in waiting.counts.items() if key in COUNTED and isinstance(value, int)]
     return {
-        "title": "Why a slice is stalled" if state is JobState.STALLED else "Why it waits",
+        "title": "Why a slice is stalled" if job.state == JobState.STALLED else "Why it waits",
         "sentence": f"{waiting.text[:1].upper()}{waiting.text[1:]}.",
         "counts": counts,
         "starts": _starts(waiting),
+        "answers_url": "" if job.state == JobState.STALLED else reverse("frontend:job-why", args=(cluster, job.id)),
     }
 
 

@@ -13,7 +13,9 @@ parts = [
     path("spares/", spares.spares_part, name="fleet-spares"),
     path("log/", events.rows_part, name="events-rows"),
     path("jobs/", jobs.rows_part, name="jobs-rows"),
+    path("jobs/preview/", jobs.preview_part, name="job-preview"),
     path("jobs/<job:job>/", jobs.job_part, name="job-detail"),
+    path("jobs/<job:job>/why/", jobs.why_part, name="job-why"),
     path("racks/<str:rack>/", racks.rack_part, name="rack-detail"),
 ]
 

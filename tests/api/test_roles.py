@@ -55,6 +55,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "frontend:jobs-rows": {"GET": VIEWER},
     "frontend:job": {"GET": VIEWER},
     "frontend:job-detail": {"GET": VIEWER},
+    "frontend:job-why": {"GET": VIEWER},
+    "frontend:job-preview": {"POST": RESEARCHER},
     "frontend:job-new": {"GET": RESEARCHER, "POST": RESEARCHER},
     "frontend:rack": {"GET": VIEWER},
     "frontend:rack-detail": {"GET": VIEWER},
@@ -82,6 +84,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:jobs-bulk": {"POST": RESEARCHER},
     "api:job-preview": {"GET": VIEWER, "POST": VIEWER},
     "api:job": {"GET": VIEWER},
+    "api:job-why": {"GET": VIEWER},
     "api:job-priority": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:job-verb": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:nothing": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), VIEWER),

@@ -66,6 +66,7 @@ def test_answers_have_the_fields_that_the_schema_names(user: Api, cluster: str, 
         "/api/v1/clusters/{cluster}/jobs/": "clusters/lab/jobs/",
         "/api/v1/clusters/{cluster}/jobs/preview/": "clusters/lab/jobs/preview/?nodes=32",
         "/api/v1/clusters/{cluster}/jobs/{job}/": f"clusters/lab/jobs/{name}/",
+        "/api/v1/clusters/{cluster}/jobs/{job}/why/": f"clusters/lab/jobs/{name}/why/",
     }
     described = {path for path, operations in schema["paths"].items() if "get" in operations}
     assert described - samples.keys() == {"/api/v1/clusters/{cluster}/inventory/"}

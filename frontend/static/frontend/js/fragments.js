@@ -4,6 +4,7 @@
  * An element with `data-live-fragment="URL"` says what it shows: `data-live-jobs="j000123 j000124"` or `any`,
  * `data-live-nodes="36-53"` (node indices), or `data-live-any` for every frame. It is fetched at most once in
  * `data-live-every` seconds (1), never while the page is hidden, and replaced only where its markup differs.
+ * One with `data-live-load` is fetched as soon as it is there. One inside another, with an id, outlives the other's replacement.
  */
 
 import { $$, request } from "./dom.js";
@@ -35,6 +36,12 @@ class Fragment {
     else this.timer ??= setTimeout(() => this.#fetch(), this.every);
   }
 
+  /** Fetches at once. */
+  load() {
+    if (document.hidden) this.late = true;
+    else this.timer ??= setTimeout(() => this.#fetch(), 0);
+  }
+
   wake() {
     if (this.late) this.refresh();
     this.late = false;
@@ -58,6 +65,7 @@ class Fragment {
     template.innerHTML = text;
     const focused = this.element.contains(document.activeElement) ? document.activeElement.id : "";
     const opened = $$("details[id][open]", this.element).map((details) => details.id);
+    for (const inner of $$("[data-live-fragment][id]", this.element)) template.content.getElementById(inner.id)?.replaceWith(inner);
     this.element.replaceChildren(template.content);
     for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
@@ -67,7 +75,9 @@ class Fragment {
 
 export class Fragments {
   constructor(live) {
-    this.all = $$("[data-live-fragment]").map((element) => new Fragment(element));
+    this.all = [];
+    this.#adopt();
+    document.addEventListener("fragment", () => this.#adopt());
     live.addEventListener("delta", (event) => this.all.forEach((part) => part.concerns(event.detail) && part.refresh()));
     live.addEventListener("reset", () => this.refresh());
     document.addEventListener("visibilitychange", () => document.hidden || this.all.forEach((part) => part.wake()));
@@ -75,5 +85,13 @@ export class Fragments {
 
   refresh() {
     this.all.forEach((part) => part.refresh());
+  }
+
+  /** Takes in the parts that have come, and forgets those that have gone. */
+  #adopt() {
+    const known = new Set(this.all.map((part) => part.element));
+    const fresh = $$("[data-live-fragment]").filter((element) => !known.has(element)).map((element) => new Fragment(element));
+    this.all = [...this.all.filter((part) => part.element.isConnected), ...fresh];
+    fresh.filter((part) => part.element.dataset.liveLoad !== undefined).forEach((part) => part.load());
   }
 }

@@ -34,22 +34,23 @@ export class SubmitForm {
     }
   }
 
+  /** Whether any size is given: of the whole, of a part, or by a plan. */
+  #sized() {
+    return $$("input", this.form).some(({ name, value, disabled }) => value && !disabled && /^(nodes|gpus|plan_.*|part_._nodes)$/.test(name));
+  }
+
   async #preview() {
     const asked = (this.asked += 1);
-    const query = new URLSearchParams();
-    for (const [name, value] of new FormData(this.form)) {
-      if (value && !["csrfmiddlewaretoken", "unit", "name"].includes(name)) query.set(name, value);
-    }
-    if (!query.get("nodes") && !query.get("gpus")) {
+    if (!this.#sized()) {
       this.#show([], "Say how many nodes or GPUs, and the slices show here.", false);
       return;
     }
     try {
-      const response = await request(`${this.form.dataset.previewUrl}?${query}`);
+      const response = await request(this.form.dataset.previewUrl, { method: "POST", body: new FormData(this.form) });
       const answer = await response.json();
       if (asked !== this.asked) return;
       if (response.ok) this.#show(answer.slices, answer.text, false);
-      else this.#show([], answer.detail ?? answer.title, true);
+      else this.#show([], answer.detail, true);
     } catch {
       if (asked === this.asked) this.#show([], "The preview needs a connection to the server.", true);
     }

@@ -1,0 +1,177 @@
+"""One job's question, "what would start me?", and the only two ways in which an answer is tested.
+
+Both work on forks and never touch the state. `fits` asks placement alone and is cheap: it is for searching. `starts` runs the pass: jobs
+ahead of this one take what they can first, as they would in truth. No answer is given that `starts` has not borne out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import chain
+from typing import TypeVar
+
+from clusters.domain.decision import Refusal
+from clusters.domain.ids import HOUR, MINUTE, Duration, Instant
+from clusters.domain.job_events import JobBlocked, JobPlaced
+from clusters.domain.jobs import JobRequest
+from clusters.domain.state import ClusterState, Job
+from scheduling.domain.preemption import gpus_held, release
+from scheduling.domain.queue import place_steps
+from scheduling.domain.quotas import Quotas, gpus_asked
+from scheduling.domain.recovery import recover
+from scheduling.domain.trial import Trial
+
+#: Placements tried for one kind of answer, a fraction of a millisecond each.
+MOST_TRIES = 150
+#: Passes run for one kind of answer, a few milliseconds each where many jobs wait.
+MOST_PASSES = 6
+
+T = TypeVar("T")
+#: What is different in a what-if: it changes the trial's space before anything is placed.
+Change = Callable[[Trial], None]
+
+
+class Kind(StrEnum):
+    """What would have to be different."""
+
+    RELEASE = "release"  # nobody held the job any more
+    TIME = "time"  # the time had come before which it does not start
+    AFTER = "after"  # the jobs that it comes after had finished
+    QUOTA = "quota"  # its team, or those that lend to it, used less
+    REPAIR = "repair"  # nodes were back in service
+    END = "end"  # running jobs had ended
+    MOVE = "move"  # running work was elsewhere
+    PREEMPT = "preempt"  # running work of less priority waited instead
+    SLICE = "slice"  # its slices were smaller
+    SIZE = "size"  # it asked for less
+    POLICY = "policy"  # a setting of the policy was lower
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counterfactual:
+    """Something that would let the job start, proven on a fork of the state."""
+
+    kind: Kind
+    text: str  # one sentence without its first capital and its full stop
+    params: Mapping[str, object] = field(default_factory=dict)  # what to do to make it true, by kind
+    cost_gpu_hours: float | None = None  # work that would be done again, where making it true costs some
+    at: Instant | None = None  # when it comes true by itself, as far as can be said
+
+
+class Question:
+    """What would start this job? One for each kind of answer: each has its own bounds."""
+
+    def __init__(self, state: ClusterState, job: Job, now: Instant) -> None:
+        self.state = state
+        self.job = job
+        self.now = now
+        self.tries = MOST_TRIES
+        self.passes = MOST_PASSES
+
+    @property
+    def request(self) -> JobRequest:
+        """What the job asks for."""
+        return self.job.request
+
+    def fork(self, change: Change | None = None, *, at: Instant | None = None) -> Trial:
+        """The state as it is, or as it would be with the change, now or later."""
+        trial = Trial(self.state, self.now if at is None else at)
+        if change is not None:
+            change(trial)
+        return trial
+
+    def fits(self, trial: Trial, request: JobRequest | None = None) -> bool:
+        """Whether its team may have so much and there is room, for it or another request in its place; no, once the bound is reached."""
+        wanted = request or self.request
+        self.tries -= 1
+        if self.tries < 0:
+            return False
+        asked = gpus_asked(wanted, trial.topology.usual_gpus)
+        over = Quotas(trial.state, trial.given_back).refusal(wanted.team, asked)
+        return over is None and not isinstance(trial.place(wanted), Refusal)
+
+    def starts(self, trial: Trial) -> bool:
+        """Whether the pass places the job, in its turn; no, once the bound is reached. The trial is spent afterwards."""
+        self.passes -= 1
+        return self.passes >= 0 and any(event.job == self.job.id for event in placements(trial))
+
+    def fitting(self, items: Sequence[T], change: Callable[[Sequence[T]], Change]) -> Iterator[T]:
+        """Each of the items whose change alone makes room, in their order, found by halving.
+
+        That finds them all, because more room never turns room into none: where a group together does not do, none of it does alone.
+        """
+        if not items or not self.fits(self.fork(change(items))):
+            return
+        if len(items) == 1:
+            yield items[0]
+            return
+        half = len(items) // 2
+        yield from self.fitting(items[:half], change)
+        yield from self.fitting(items[half:], change)
+
+    def least(self, items: Sequence[T], change: Callable[[Sequence[T]], Change]) -> list[T]:
+        """A few of the items whose changes together make room, none of them needless, the first ones preferred; none where all do not do.
+
+        The first item that completes the room is one of them; then, of those before it, the first that does with it; and so on.
+        """
+        chosen: list[T] = []
+        rest = list(items)
+        if not rest or not self.fits(self.fork(change(rest))):
+            return []
+        while not self.fits(self.fork(change(chosen))):
+            if self.tries <= 0:
+                return list(items)
+            none, enough = 0, len(rest)
+            while enough - none > 1:
+                half = (none + enough) // 2
+                if self.fits(self.fork(change([*chosen, *rest[:half]]))):
+                    enough = half
+                else:
+                    none = half
+            chosen.append(rest[enough - 1])
+            rest = rest[: enough - 1]
+        return chosen[::-1]
+
+
+def gone(jobs: Sequence[Job]) -> Change:
+    """These jobs hold nothing, their domains owe no spares for them, and their teams use less."""
+
+    def change(trial: Trial) -> None:
+        for job in jobs:
+            release(trial, job)
+            trial.stopping.add(job.id)
+            team = job.request.team
+            trial.given_back[team] = trial.given_back.get(team, 0) + gpus_held(trial.state, job)
+
+    return change
+
+
+def placements(trial: Trial) -> Iterator[JobPlaced]:
+    """What the pass would place, in its order, until it begins to tell who is refused."""
+    for event in chain.from_iterable(chain(recover(trial), place_steps(trial))):
+        if isinstance(event, JobBlocked):
+            return
+        if isinstance(event, JobPlaced):
+            yield event
+
+
+def gpu_hours(amount: Duration) -> float:
+    """GPU-time in hours, as people read it."""
+    return round(amount / HOUR, 2)
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """A few names as people read them: "a, b and 5 more"."""
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def span(duration: Duration) -> str:
+    """A time to come, roughly: "40 min", "3 h", "2 d"."""
+    minutes = round(duration / MINUTE)
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{round(minutes / 60)} h" if minutes < 48 * 60 else f"{round(minutes / 1440)} d"

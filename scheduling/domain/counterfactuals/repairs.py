@@ -1,0 +1,76 @@
+"""Which nodes, back in service, would let the job start: one, else two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from clusters.domain.books import Condition
+from clusters.domain.state import Node
+from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, listed
+from scheduling.domain.trial import Trial
+
+#: Conditions that end: somebody repairs, releases or undrains the node, or it answers again.
+RETURNING = frozenset(
+    {Condition.FAILED, Condition.IN_REPAIR, Condition.QUARANTINED, Condition.DRAINING, Condition.SUSPECT, Condition.UNKNOWN}
+)
+
+Nodes = tuple[int, ...]
+
+
+def repairs(question: Question) -> Counterfactual | None:
+    """The fewest nodes, up to two, whose return alone lets the job start; of several the first by place."""
+    out = _out_of_service(question)
+    for nodes in _enough(question, out):
+        if question.starts(question.fork(_back([nodes]))):
+            return _told(question, nodes)
+    return None
+
+
+def _out_of_service(question: Question) -> list[Nodes]:
+    """The first two such nodes of each domain, by place in the topology.
+
+    No more than two return, and the nodes of one domain do the same for it, if they have as many GPUs.
+    """
+    topology = question.state.topology
+    found: dict[tuple[int, int], Nodes] = {}
+    for node in question.state.nodes.values():
+        if _may_return(node):
+            index = topology.index[node.name]
+            alike = (topology.domain_of[index], node.gpus)
+            found[alike] = (*found.get(alike, ()), index)
+    return sorted(tuple(sorted(nodes)[:2]) for nodes in found.values())
+
+
+def _may_return(node: Node) -> bool:
+    idle = not (node.job or node.shares)  # else its return frees nothing
+    return idle and node.condition in RETURNING and not node.problem and node.domain is not None
+
+
+def _enough(question: Question, out: Sequence[Nodes]) -> Iterator[Nodes]:
+    ones = [(nodes[0],) for nodes in out]
+    yield from question.fitting(ones, _back)
+    yield from question.fitting([nodes for nodes in out if len(nodes) == 2], _back)
+    if not question.fits(question.fork(_back(ones))):
+        return  # no two of different domains do
+    for place, first in enumerate(ones):
+        for second in question.fitting(ones[place + 1 :], _beside(first)):
+            yield first + second
+
+
+def _back(groups: Sequence[Nodes]) -> Change:
+    def change(trial: Trial) -> None:
+        for node in (node for nodes in groups for node in nodes):
+            trial.space.set_placeable(node, placeable=True)
+
+    return change
+
+
+def _beside(first: Nodes) -> Callable[[Sequence[Nodes]], Change]:
+    return lambda groups: _back([first, *groups])
+
+
+def _told(question: Question, nodes: Nodes) -> Counterfactual:
+    names = [question.state.topology.nodes[index].name for index in nodes]
+    words = [f"{name} ({question.state.nodes[name].condition.replace('_', ' ')})" for name in names]
+    what = f"node {words[0]} were" if len(words) == 1 else f"nodes {listed(words)} were"
+    return Counterfactual(kind=Kind.REPAIR, text=f"it would start if {what} back in service", params={"nodes": tuple(names)})

@@ -1,0 +1,95 @@
+"""What the job could ask for instead, and would get now; and which setting of the policy keeps it waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from clusters.domain.decision import Refusal
+from clusters.domain.errors import InvalidRequest
+from clusters.domain.jobs import JobRequest
+from clusters.domain.policy import Policy
+from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, placements
+from scheduling.domain.shape import shape_of
+from scheduling.domain.trial import Trial
+
+
+def smaller_slices(question: Question) -> Counterfactual | None:
+    """The largest smaller slice with which the job would start now."""
+    shape = shape_of(question.state.topology, question.request, question.state.policy)
+    if isinstance(shape, Refusal) or shape.gpus or question.request.parts:
+        return None
+    trial = _settled(question)
+    for size in range(shape.sizes[0] - 1, 0, -1):
+        wanted = _variant(question.request, max_slice=size)
+        if wanted is not None and question.fits(trial, wanted):
+            return Counterfactual(kind=Kind.SLICE, text=f"it would start now if a slice were {_nodes(size)}", params={"max_slice": size})
+    return None
+
+
+def less(question: Question) -> Counterfactual | None:
+    """The most nodes, or GPUs of one, with which the job would start now."""
+    request = question.request
+    if request.parts or request.plan is not None:
+        return None  # parts and plans have sizes of their own
+    field = "nodes" if request.nodes is not None else "gpus"
+    trial = _settled(question)
+    unit = 1 if request.tail or field == "gpus" else request.slice_size or 1
+    fits, fails = 0, -(-(request.nodes or request.gpus or 0) // unit)
+    while fails - fits > 1:
+        half = (fits + fails) // 2
+        wanted = _variant(request, **{field: half * unit})
+        if wanted is not None and question.fits(trial, wanted):
+            fits = half
+        else:
+            fails = half
+    if not fits:
+        return None
+    amount = fits * unit
+    words = _nodes(amount) if field == "nodes" else f"{amount} GPU{'' if amount == 1 else 's'}"
+    return Counterfactual(kind=Kind.SIZE, text=f"it would start now with {words}", params={field: amount})
+
+
+def lower_settings(question: Question) -> Counterfactual | None:
+    """The spares that the policy keeps, as far as they must be fewer for the job to start."""
+    for setting, value, policy in _lowered(question.state.policy):
+        if question.fits(question.fork(_under(policy))) and question.starts(question.fork(_under(policy))):
+            was = getattr(question.state.policy, setting)
+            text = f"it would start if the policy's {setting} were {value} instead of {was}"
+            return Counterfactual(kind=Kind.POLICY, text=text, params={"setting": setting, "value": value})
+    return None
+
+
+def _lowered(policy: Policy) -> Iterator[tuple[str, int, Policy]]:
+    """Each setting that keeps nodes free, one less at a time."""
+    for value in range(policy.min_spares - 1, -1, -1):
+        yield "min_spares", value, replace(policy, min_spares=value)
+    for value in range(policy.target_spares - 1, policy.min_spares - 1, -1):
+        yield "target_spares", value, replace(policy, target_spares=value)
+
+
+def _under(policy: Policy) -> Change:
+    def change(trial: Trial) -> None:
+        trial.policy = policy
+
+    return change
+
+
+def _settled(question: Question) -> Trial:
+    """The space once the pass has placed what it can: another request would come after all that wait."""
+    trial = question.fork()
+    for _ in placements(trial):
+        pass
+    return trial
+
+
+def _variant(request: JobRequest, **changed: int) -> JobRequest | None:
+    """The request changed in one field; None where that makes no sense."""
+    try:
+        return replace(request, **changed)  # type: ignore[arg-type]
+    except InvalidRequest:
+        return None
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"

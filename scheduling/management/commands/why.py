@@ -1,0 +1,62 @@
+"""`manage.py why JOB --cluster NAME`: why a job waits, and what would let it start."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from clusters.domain.errors import ClusterError
+from clusters.domain.ids import SECOND, Instant
+from scheduling.why import JobWhy, WouldStart, job_why
+
+
+class Command(BaseCommand):
+    """Reads only."""
+
+    help = "Say why a job waits: reasons, place in the queue, what is kept for it, and what would let it start."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("job", help="the id of a job, such as j000123")
+        parser.add_argument("--cluster", required=True)
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of sentences")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        try:
+            found = job_why(options["cluster"], options["job"])
+        except ClusterError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(json.dumps(msgspec.to_builtins(found), indent=2) if options["json"] else "\n".join(lines_of(found)))
+
+
+def lines_of(found: JobWhy) -> Iterator[str]:
+    """The answer in sentences."""
+    yield f"{found.job} is {found.state}. {_sentence(found.text)}"
+    if found.position is not None:
+        yield f"It is number {found.position} of {found.waiting} in the queue."
+    if found.reservation is not None:
+        kept = found.reservation
+        count = len(kept.nodes)
+        yield f"{count} node{'' if count == 1 else 's'} {'is' if count == 1 else 'are'} kept for it, free by {_moment(kept.starts_at_us)}."
+    if found.counterfactuals:
+        yield "What would let it start:"
+        yield from (f"  - {_would(answer)}" for answer in found.counterfactuals)
+
+
+def _would(answer: WouldStart) -> str:
+    ends = [f"about {_moment(answer.at_us)}"] if answer.at_us is not None else []
+    costs = [f"costs {answer.cost_gpu_hours:g} GPU-hours"] if answer.cost_gpu_hours is not None else []
+    more = "; ".join(ends + costs)
+    return _sentence(answer.text) + (f" ({more})" if more else "")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _moment(at: Instant) -> str:
+    return datetime.fromtimestamp(at / SECOND, tz=UTC).strftime("%Y-%m-%d %H:%M:%S") + " cluster time"
