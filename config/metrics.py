@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 from clusters.domain.errors import ClusterError
 from clusters.domain.ids import SECOND
 from clusters.eventlog.log import wall_now
+from clusters.signals import figures as signals
 from frontend.live.figures import figures
 from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary
 from tasks.heartbeat import last_beats, of_pass
@@ -59,6 +60,18 @@ class HubCollector(Collector):
         yield CounterMetricFamily("slicekeeper_hub_sockets_opened", "Live sockets opened so far", value=figures.opened)
         yield CounterMetricFamily("slicekeeper_hub_frames_sent", "Frames sent to live sockets", value=figures.frames)
         yield CounterMetricFamily("slicekeeper_hub_resyncs", "Times that all who watch a cluster had to start anew", value=figures.resyncs)
+
+
+class SignalCollector(Collector):
+    """What became of signals: those that changed nothing are counted here and nowhere else."""
+
+    def collect(self) -> Iterator[Metric]:
+        family = CounterMetricFamily(
+            "slicekeeper_signals", "Signals of nodes that came to this process, by what became of them", labels=("cluster", "outcome")
+        )
+        for (cluster, outcome), number in sorted(signals.counted().items()):
+            family.add_metric([cluster, outcome], number)
+        yield family
 
 
 class ClusterCollector(Collector):
@@ -119,4 +132,5 @@ def _add_summary(families: dict[str, GaugeMetricFamily], summary: ClusterSummary
 
 
 registry.register(HubCollector())
+registry.register(SignalCollector())
 registry.register(ClusterCollector())

@@ -98,7 +98,7 @@ def changes(window: Sequence[Heard], heard: Heard) -> bool:
     if heard.kind is SignalKind.INFO:
         return False
     if heard.kind is SignalKind.RECOVERED:
-        return any(_takes_back(heard, known) for known in standing(window))
+        return any(_takes_back(heard, known) and heard.order > known.order for known in standing(window))
     if heard.lasting:
         return not any(_same(heard, known) and known.lasting for known in standing(window))
     return not any(_same(heard, known) and abs(heard.at - known.at) < SAME_OCCURRENCE for known in window)

@@ -94,7 +94,11 @@ class StoredLog:
 
     def said(self, cluster: str, source: str, source_id: str) -> Event | None:
         """What a source has said under an id, if anything."""
-        return self._store.find(cluster, source, (source_id,)).get(source_id)
+        return self.said_of(cluster, source, (source_id,)).get(source_id)
+
+    def said_of(self, cluster: str, source: str, source_ids: Sequence[str]) -> dict[str, Event]:
+        """What a source has said under each of these ids, if anything."""
+        return self._store.find(cluster, source, source_ids) if source_ids else {}
 
     def audit(self, cluster: str, after: int = 0) -> Iterator[Audited]:
         return self._store.audit(cluster, after)

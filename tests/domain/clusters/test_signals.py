@@ -57,6 +57,7 @@ def test_what_changes_nothing_is_known_as_such() -> None:
     assert not changes([], heard(0, replace(XID, kind=SignalKind.INFO)))
     assert not changes([], heard(0, back(XID))), "nothing stands that could be taken back"
     assert changes(window, heard(0, back(XID), at=200))
+    assert not changes(window, heard(0, back(XID), at=50)), "it is older than what it would take back"
     assert not changes(window, heard(0, NOT_READY, at=500)), "it holds still"
     assert changes(window, heard(0, NOT_READY, source="b")), "another source may say so too"
     assert not changes(window, heard(0, at=100 + SAME_OCCURRENCE - 1)), "one fault, printed again"

@@ -1,0 +1,1 @@
+"""Signals from outside into the log."""
