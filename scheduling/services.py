@@ -11,7 +11,7 @@ from clusters.domain.clock import cluster_now
 from clusters.domain.commands import CancelJob, ChangePolicy, Command, HoldJob, MarkNode, NodeVerb, ReleaseJob, RunPass, SubmitJob
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.events import MAX_SOURCE
-from clusters.domain.health import PERSON
+from clusters.domain.health import PERSON, SCHEDULER
 from clusters.domain.ids import Instant, job_id
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
@@ -22,8 +22,6 @@ from clusters.eventlog.request import Request
 from clusters.eventlog.store import commit
 from scheduling.domain.deadlines import next_deadline
 from scheduling.domain.decide import decide
-
-SCHEDULER = "scheduler"
 
 
 def job_submit(*, cluster: str, request: JobRequest, by: str, request_id: str | None = None) -> str | Refusal:

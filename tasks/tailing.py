@@ -17,7 +17,7 @@ from clusters.domain.errors import ClusterError, UnknownCluster, UnknownEvent
 from clusters.domain.events import Event
 from clusters.eventlog.correlation import is_sound
 from clusters.eventlog.store import default_log, subscribe
-from scheduling.services import SCHEDULER
+from clusters.domain.health import SCHEDULER
 from tasks import heartbeat, housekeeping
 from tasks.passes import waker
 from tasks.waking import QUIET, Timers, is_settled

@@ -11,16 +11,18 @@ from typing import Any
 from clusters.domain.books import Condition
 from clusters.domain.clock import Clock
 from clusters.domain.health import Flag, Mark, Marks
+from clusters.domain.incidents import Breaker, Incident
 from clusters.domain.job_events import AfterStop
 from clusters.domain.jobs import QUEUED, JobState, load_request
+from clusters.domain.lost_work import Disruption, Loss, LossCause
 from clusters.domain.policy import load_policy
 from clusters.domain.reservations import Reservation
 from clusters.domain.signals import Heard, SignalKind, SignalScope
-from clusters.domain.state import ClusterState, Job, Node, Rack, Slice, is_limited
+from clusters.domain.state import ClusterState, Job, Node, Rack, Slice, is_limited, is_watched
 
 Plain = dict[str, Any]
 
-_NODE_FIELDS = ("name", "rack", "domain", "gpus", "told_domain", "told_gpus", "product", "problem", "failures", "job")
+_NODE_FIELDS = ("name", "rack", "domain", "gpus", "told_domain", "told_gpus", "product", "problem", "failures", "trusted_at", "job")
 _JOB_FIELDS = (
     "id",
     "seq",
@@ -39,6 +41,11 @@ _JOB_FIELDS = (
     "swaps",
     "moves",
     "preemptions",
+    "checkpoint_at",
+    "checkpoint_step",
+    "resumed_at",
+    "rollback_gpu_s",
+    "stall_gpu_s",
 )
 _STATE_FIELDS = ("seq", "name", "connector", "frontier", "policy_version")
 
@@ -62,6 +69,11 @@ def dump_state(state: ClusterState) -> Plain:
         "tally": dict(sorted(state.tally.items())),
         "plans": {plan: list(positions) for plan, positions in sorted(state.plans.items())},
         "arrived": dict(sorted(state.arrived.items())),
+        "unbooked": [asdict(loss) for loss in state.unbooked],
+        "lost_work": [[*key, *spent] for key, spent in sorted(state.lost_work.items())],
+        "incidents": [asdict(incident) for _, incident in sorted(state.incidents.items())],
+        "breaker": asdict(state.breaker) if state.breaker else None,
+        "breaker_reset_at": state.breaker_reset_at,
         "reservations": [asdict(reservation) for _, reservation in sorted(state.reservations.items())],
     }
 
@@ -89,7 +101,19 @@ def load_state(plain: Plain) -> ClusterState:
     state.arrived = dict(plain["arrived"])
     reservations = (Reservation(**{**kept, "nodes": tuple(kept["nodes"])}) for kept in plain["reservations"])
     state.reservations = {reservation.job: reservation for reservation in reservations}
+    _load_incidents(state, plain)
+    state.unbooked = [Loss(**{**plain_loss, "cause": LossCause(plain_loss["cause"])}) for plain_loss in plain["unbooked"]]
+    state.lost_work = {(team, cause): (rollback, stall) for team, cause, rollback, stall in plain["lost_work"]}
     return state
+
+
+def _load_incidents(state: ClusterState, plain: Plain) -> None:
+    for kept in plain["incidents"]:
+        incident = Incident(**{**kept, "nodes": tuple(kept["nodes"]), "evidence": tuple(kept["evidence"])})
+        state.incidents[incident.id] = incident
+    state.breaker = Breaker(**plain["breaker"]) if plain["breaker"] else None
+    state.breaker_reset_at = plain["breaker_reset_at"]
+    state.watched = {node.name for node in state.nodes.values() if is_watched(node)}
 
 
 def _load_queue(state: ClusterState, untold: list[str]) -> None:
@@ -124,6 +148,7 @@ def _dump_node(node: Node) -> Plain:
             ]
             for (flag, source), mark in sorted(node.marks.items())
         ],
+        "verdicts": list(node.verdicts),
         "signals": [[*heard] for heard in node.signals],
         "shares": dict(sorted(node.shares.items())),
     }
@@ -136,6 +161,7 @@ def _load_node(plain: Plain) -> Node:
     node.condition = Condition(plain["condition"])
     node.evidence = tuple(plain["evidence"])
     node.marks = _load_marks(plain["marks"])
+    node.verdicts = list(plain["verdicts"])
     node.signals = [_load_heard(row) for row in plain["signals"]]
     node.shares = dict(plain["shares"])
     return node
@@ -165,6 +191,7 @@ def _dump_job(job: Job) -> Plain:
         "leaving": sorted(job.leaving),
         "unstarted": sorted(job.unstarted),
         "after": job.after.value if job.after else None,
+        "disruption": asdict(job.disruption) if job.disruption else None,
     }
 
 
@@ -186,6 +213,8 @@ def _load_job(plain: Plain) -> Job:
     job.leaving = set(plain["leaving"])
     job.unstarted = set(plain["unstarted"])
     job.after = AfterStop(plain["after"]) if plain["after"] else None
+    if disruption := plain["disruption"]:
+        job.disruption = Disruption(**{**disruption, "cause": LossCause(disruption["cause"])})
     return job
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from clusters.domain import health_events, inventory_events, job_events, signal_events, space_events
+from clusters.domain import health_events, incident_events, inventory_events, job_events, signal_events, space_events
 from clusters.domain.ids import Instant
 from clusters.domain.policy import Policy
 
@@ -47,6 +47,11 @@ Payload = (
     | health_events.RepairStarted
     | health_events.RepairFinished
     | signal_events.SignalReceived
+    | incident_events.IncidentOpened
+    | incident_events.IncidentExtended
+    | incident_events.IncidentClosed
+    | incident_events.BreakerTripped
+    | incident_events.BreakerReset
     | job_events.JobSubmitted
     | job_events.JobHeld
     | job_events.JobReleased
@@ -64,6 +69,8 @@ Payload = (
     | job_events.JobFailed
     | job_events.JobCancelled
     | job_events.JobChanged
+    | job_events.CheckpointReported
+    | job_events.WorkLost
     | space_events.SpaceReserved
     | space_events.SpaceFreed
     | space_events.ReservationExpired

@@ -9,8 +9,10 @@ from clusters.domain import health_events as ev
 from clusters.domain.allocation import fence_node
 from clusters.domain.books import Condition
 from clusters.domain.events import Event
-from clusters.domain.health import Flag, Mark, clear_flag, condition_of, is_never_late, set_mark
-from clusters.domain.state import ClusterState, Node
+from clusters.domain.health import MAX_VERDICTS, SCHEDULER, Flag, Mark, clear_flag, condition_of, is_never_late, set_mark
+from clusters.domain.ids import Instant
+from clusters.domain.signals import standing
+from clusters.domain.state import ClusterState, Node, is_watched
 
 _Marking = ev.NodeFailed | ev.NodeSuspected | ev.NodeUnreachable | ev.NodeDegraded | ev.NodeQuarantined | ev.NodeDraining | ev.RepairStarted
 
@@ -23,6 +25,9 @@ _FLAG_OF: dict[type[_Marking], Flag] = {
     ev.NodeDraining: Flag.DRAINING,
     ev.RepairStarted: Flag.IN_REPAIR,
 }
+
+#: Verdicts that take a node out of service for what it did, and so count as flapping when they come again.
+TAKEN_OUT = (Flag.FAILED, Flag.UNREACHABLE, Flag.SUSPECT)
 
 #: What a source takes back when it says that the node has recovered.
 _RECOVERS = (Flag.FAILED, Flag.UNREACHABLE, Flag.SUSPECT, Flag.DEGRADED)
@@ -54,17 +59,28 @@ def _mark(state: ClusterState, event: Event, payload: _Marking) -> None:
     if not set_mark(node.marks, flag, event.source, mark):
         return
     if isinstance(payload, ev.NodeFailed):
-        _failed(state, node, payload, new=new)
+        _failed(state, node, payload, event.occurred_at, new=new)
+    if event.source == SCHEDULER or flag is Flag.UNREACHABLE:
+        state.watched.add(node.name)
+    if event.source == SCHEDULER and flag in TAKEN_OUT:
+        _taken_out(node, flag, event.occurred_at)
     refresh_condition(state, node)
 
 
-def _failed(state: ClusterState, node: Node, payload: ev.NodeFailed, *, new: bool) -> None:
+def _taken_out(node: Node, flag: Flag, at: Instant) -> None:
+    """A verdict took the node out; what else it says of a node that is out is the same occasion."""
+    if not any(mark.on for (other, source), mark in node.marks.items() if source == SCHEDULER and other in TAKEN_OUT and other is not flag):
+        node.verdicts.append(at)
+        del node.verdicts[:-MAX_VERDICTS]
+
+
+def _failed(state: ClusterState, node: Node, payload: ev.NodeFailed, at: Instant, *, new: bool) -> None:
     node.failures += new
     space = state.built_space
     if node.failures >= state.policy.offender_failures and space is not None:
         space.set_offender(space.topology.index[node.name])
     if payload.fencing:  # its work is known to be dead, so it leaves its jobs now
-        fence_node(state, node)
+        fence_node(state, node, at)
 
 
 def rank_of(event: Event) -> int:
@@ -78,13 +94,17 @@ def _recovered(state: ClusterState, event: Event, payload: ev.NodeRecovered) -> 
     node = state.nodes.get(payload.node)
     if node is None:
         return
-    for flag in _RECOVERS:
+    for flag in payload.flags or _RECOVERS:
         set_mark(
             node.marks,
             flag,
             event.source,
             Mark(on=False, rank=rank_of(event), since=event.occurred_at, reason=payload.reason),
         )
+    if event.source == SCHEDULER:
+        node.signals = [heard for heard in standing(node.signals) if heard.lasting]
+        if not is_watched(node):
+            state.watched.discard(node.name)
     refresh_condition(state, node)
 
 
@@ -99,9 +119,19 @@ def _clearing(*flags: Flag) -> Callable[[ClusterState, Event, Any], None]:
             off = Mark(on=False, rank=rank_of(event), since=event.occurred_at)
             if set_mark(node.marks, flag, event.source, off):
                 clear_flag(node.marks, flag)
+        if not isinstance(payload, ev.NodeUndrained):
+            _start_anew(state, node, event.occurred_at)
         refresh_condition(state, node)
 
     return handle
+
+
+def _start_anew(state: ClusterState, node: Node, at: Instant) -> None:
+    """Somebody has mended the node, or vouches for it: what was said of it before is over."""
+    node.signals.clear()
+    node.trusted_at = at
+    if not is_watched(node):
+        state.watched.discard(node.name)
 
 
 HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {

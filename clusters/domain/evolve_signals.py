@@ -33,6 +33,7 @@ def heard_of(payload: ev.SignalReceived, seq: int, rank: int, at: int, source: s
 def _received(state: ClusterState, event: Event, payload: ev.SignalReceived) -> None:
     node = state.nodes.get(payload.node)
     if node is not None:
+        state.watched.add(node.name)
         remember(node.signals, heard_of(payload, event.seq, rank_of(event), event.occurred_at, event.source))
 
 

@@ -20,9 +20,16 @@ PERSON = "user:"
 IMPORT_SOURCE = "import"
 
 
+#: The source of all decisions; the flags that verdicts set are its own.
+SCHEDULER = "scheduler"
+
+#: Verdicts that a node is remembered by.
+MAX_VERDICTS = 16
+
+
 def is_never_late(source: str) -> bool:
     """Whether the source speaks on the log as it stands."""
-    return source == IMPORT_SOURCE or source.startswith(PERSON)
+    return source in (IMPORT_SOURCE, SCHEDULER) or source.startswith(PERSON)
 
 
 class Flag(StrEnum):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from clusters.domain.health import Flag
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeFailed:
@@ -19,11 +21,12 @@ class NodeFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRecovered:
-    """A source takes back its own failed, unreachable, suspect and degraded."""
+    """A source takes back what it said: its own failed, unreachable, suspect and degraded, or just the flags that are named."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2  # 1 named no flags
     node: str
     reason: str
+    flags: tuple[Flag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,3 +20,8 @@ DAY = 24 * HOUR
 def job_id(seq: int) -> str:
     """The id of the job whose JobSubmitted has position `seq`: `j000123`."""
     return f"j{seq:06d}"
+
+
+def incident_id(seq: int) -> str:
+    """The id of the incident whose IncidentOpened has position `seq`: `i000123`."""
+    return f"i{seq:06d}"

@@ -260,7 +260,7 @@ SETTINGS: tuple[Setting, ...] = (
         group=_FAILURES,
         unit="seconds",
         high=DAY_S,
-        meaning="A node that a verdict took out is back in service once nothing has spoken against it for so long since the last bad signal.",
+        meaning="A node that a verdict took out is back once nothing has spoken against it for so long since the last bad signal.",
     ),
     Setting(
         name="flap_verdicts",

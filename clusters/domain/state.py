@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.clock import Clock
-from clusters.domain.health import Marks
+from clusters.domain.health import SCHEDULER, Flag, Marks
 from clusters.domain.ids import Instant
+from clusters.domain.incidents import Breaker, Incident
 from clusters.domain.job_events import AfterStop
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState
+from clusters.domain.lost_work import Disruption, Loss
 from clusters.domain.policy import Policy
 from clusters.domain.queue import Line, Queue
 from clusters.domain.reservations import Reservation
@@ -51,6 +53,8 @@ class Node:
         "signals",
         "told_domain",
         "told_gpus",
+        "trusted_at",
+        "verdicts",
     )
 
     def __init__(self, name: str) -> None:
@@ -66,6 +70,8 @@ class Node:
         self.marks: Marks = {}
         self.condition = Condition.HEALTHY
         self.failures = 0  # NodeFailed events that changed something
+        self.verdicts: list[Instant] = []  # when verdicts last took it out, at most health.MAX_VERDICTS
+        self.trusted_at: Instant | None = None  # when a person last released it: what was before does not count as flapping
         self.job = ""  # holds the whole node
         self.signals: list[Heard] = []  # the last ones of all sources, in order of seq
         self.shares: dict[str, int] = {}  # job -> mask of the GPUs it has, for work below a node
@@ -109,7 +115,10 @@ class Job:
         "awaits",
         "blocked",
         "blocked_since",
+        "checkpoint_at",
+        "checkpoint_step",
         "counts",
+        "disruption",
         "generation",
         "held_nodes",
         "id",
@@ -122,8 +131,11 @@ class Job:
         "priority",
         "reason",
         "request",
+        "resumed_at",
+        "rollback_gpu_s",
         "seq",
         "slices",
+        "stall_gpu_s",
         "started_at",
         "state",
         "submitted_at",
@@ -160,6 +172,12 @@ class Job:
         self.swaps = 0
         self.moves = 0
         self.preemptions = 0
+        self.checkpoint_at: Instant | None = None  # of the last checkpoint reported
+        self.checkpoint_step = 0  # that it holds
+        self.resumed_at: Instant | None = None  # when work of the present placement last ran everywhere again
+        self.disruption: Disruption | None = None  # it stands still
+        self.rollback_gpu_s = 0  # booked so far, as is the stall
+        self.stall_gpu_s = 0
 
     @property
     def holders_stop(self) -> bool:
@@ -205,6 +223,12 @@ class ClusterState:
         self.plans: dict[str, list[int]] = {}  # plan -> positions of its ArrivalsPlanned events
         self.arrived: dict[str, int] = {}  # plan -> rows submitted so far
         self.reservations: dict[str, Reservation] = {}  # by the job they are for
+        self.unbooked: list[Loss] = []  # disruptions that are over, not in the log yet
+        self.lost_work: dict[tuple[str, str], tuple[int, int]] = {}  # (team, cause) -> rollback and stall, in GPU-seconds
+        self.watched: set[str] = set()  # nodes with signals, out of reach, or with a flag that a verdict has set
+        self.incidents: dict[str, Incident] = {}  # open ones by id
+        self.breaker: Breaker | None = None  # why verdicts do not act
+        self.breaker_reset_at: Instant | None = None
         self._space: Space | None = None
 
     @property
@@ -258,6 +282,13 @@ class ClusterState:
     def _site(self, node: Node) -> Site:
         rack = self.racks.get(node.rack)
         return Site(name=node.name, block=rack.block if rack else "", rack=node.rack, domain=node.domain, gpus=node.gpus)
+
+
+def is_watched(node: Node) -> bool:
+    """Whether there is something for verdicts to look at."""
+    return bool(node.signals) or any(
+        mark.on and (source == SCHEDULER or flag is Flag.UNREACHABLE) for (flag, source), mark in node.marks.items()
+    )
 
 
 def is_limited(job: Job) -> bool:

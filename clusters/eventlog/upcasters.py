@@ -70,14 +70,26 @@ def _policy_activated_2(fields: Fields) -> Fields:
         "refusal_settle_s": 0,
         "fair_share_half_life_h": 0,
         "incident_memory_s": 0,
+        "soft_window_s": 600,
+        "recovery_quiet_s": 300,
+        "flap_verdicts": 3,
+        "flap_window_h": 24,
+        "incident_nodes": 2,
+        "incident_rack_nodes": 3,
     }
     return {**fields, "policy": {**since, **fields["policy"]}}
+
+
+def _node_recovered_1(fields: Fields) -> Fields:
+    """A recovery took back all four flags of its source."""
+    return {**fields, "flags": []}
 
 
 UPCASTERS: Mapping[tuple[str, int], Callable[[Fields], Fields]] = {
     ("JobSubmitted", 1): _job_submitted_1,
     ("JobSubmitted", 2): _job_submitted_2,
     ("ArrivalsPlanned", 1): _arrivals_planned_1,
+    ("NodeRecovered", 1): _node_recovered_1,
     ("PolicyActivated", 1): _policy_activated_1,
     ("PolicyActivated", 2): _policy_activated_2,
 }

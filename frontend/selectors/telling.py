@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusters.domain import health_events as health
+from clusters.domain import incident_events as incidents
 from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
 from clusters.domain import signal_events as signals
@@ -15,6 +16,7 @@ from clusters.domain import space_events as space
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Event, Payload, PolicyActivated
 from clusters.domain.jobs import JobRequest
+from clusters.domain.lost_work import LossCause
 from scheduling.domain.refusals import explain
 
 Words = tuple[str, str]  # what happened; why, or ""
@@ -41,6 +43,7 @@ QUIET = frozenset(
         inventory.NodeChanged,
         inventory.NodeRegistered,
         inventory.RackRegistered,
+        jobs.CheckpointReported,
         jobs.JobBlocked,
         jobs.StopRequested,
         jobs.WorkStarted,
@@ -63,6 +66,7 @@ _TONES: dict[type, str] = {
     jobs.NodeSwapped: "warn",
     jobs.SliceMoved: "warn",
     jobs.JobPreempted: "warn",
+    jobs.WorkLost: "warn",
     jobs.JobRequeued: "warn",
     jobs.JobFailed: "bad",
     jobs.JobFinished: "good",
@@ -151,6 +155,26 @@ def _signal(event: signals.SignalReceived) -> Words:
     return f"{event.node}: {event.kind} signal {event.code}{of}", event.text
 
 
+def _work_lost(event: jobs.WorkLost) -> Words:
+    lost = f"{gpu_hours(event.rollback_gpu_s)} to be done again, {gpu_hours(event.stall_gpu_s)} stood still"
+    return "Work lost", f"{lost}: {LOSS_CAUSES[event.cause]}"
+
+
+def gpu_hours(gpu_seconds: int) -> str:
+    """GPU-time in the unit of the books."""
+    hours = gpu_seconds / 3_600
+    return f"{hours:,.0f} GPU-h" if hours >= 100 else f"{hours:.3g} GPU-h"
+
+
+LOSS_CAUSES: dict[LossCause, str] = {
+    LossCause.NODE_FAILED: "a node failed",
+    LossCause.NODE_LOST: "a node was lost",
+    LossCause.WORK_STOPPED: "work stopped on a node",
+    LossCause.MOVED: "a slice was moved",
+    LossCause.PREEMPTED: "it gave its nodes back",
+}
+
+
 _WORDS: dict[type, Callable[[Any], Words]] = {
     inventory.ClusterCreated: lambda event: (f"Cluster {event.name} created", ""),
     inventory.ClockSet: _clock,
@@ -172,6 +196,11 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     health.RepairStarted: _node("in repair"),
     health.RepairFinished: _node("repaired"),
     signals.SignalReceived: _signal,
+    incidents.IncidentOpened: lambda event: (f"Incident: {_many(len(event.nodes), 'node')} of {event.domain} failed together", event.cause),
+    incidents.IncidentExtended: lambda event: (f"Incident {event.incident}: {_many(len(event.nodes), 'more node')} failed", ""),
+    incidents.IncidentClosed: lambda event: (f"Incident {event.incident} closed", event.reason),
+    incidents.BreakerTripped: _job("Breaker tripped: no more nodes are taken out automatically"),
+    incidents.BreakerReset: _job("Breaker reset"),
     jobs.JobSubmitted: _submitted,
     jobs.JobHeld: _job("Held"),
     jobs.JobReleased: _job("Released into the queue"),
@@ -189,6 +218,8 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     jobs.JobFailed: _job("Failed"),
     jobs.JobCancelled: _job("Cancelled"),
     jobs.JobChanged: lambda event: (f"Priority is now {event.priority}", ""),
+    jobs.CheckpointReported: lambda event: (f"Checkpoint at step {event.step:,}", ""),
+    jobs.WorkLost: _work_lost,
     space.SpaceReserved: lambda event: (f"{_many(len(event.nodes), 'node')} reserved", event.reason),
     space.SpaceFreed: _job("Reservation given up"),
     space.ReservationExpired: _job("Reservation expired"),

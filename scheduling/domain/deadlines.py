@@ -11,17 +11,19 @@ from clusters.domain.ids import Instant
 from clusters.domain.jobs import QUEUED
 from clusters.domain.state import ClusterState
 from scheduling.domain.limits import STOP, limit_of
+from scheduling.domain.verdicts.judge import verdict_deadlines
 
 
 def next_deadline(state: ClusterState, after: Instant) -> Instant | None:
     """The first deadline after a moment of cluster time at which a pass has been made, or was not needed; None where there is none."""
-    return min((deadline for deadline in _deadlines(state) if deadline > after), default=None)
+    return min((deadline for deadline in _deadlines(state, after) if deadline > after), default=None)
 
 
-def _deadlines(state: ClusterState) -> Iterator[Instant]:
+def _deadlines(state: ClusterState, after: Instant) -> Iterator[Instant]:
     for name in state.limited:
         if (limit := limit_of(state.jobs[name])) is not None:
             yield limit
+    yield from verdict_deadlines(state, after)
     for job in state.jobs.values():
         if job.request.not_before is not None and job.state in QUEUED:
             yield job.request.not_before

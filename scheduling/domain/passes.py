@@ -1,4 +1,4 @@
-"""The pass: settle what has stopped, recover what was lost, place what waits.
+"""The pass: judge what signals say, book what was lost, settle what has stopped, recover what was lost, place what waits.
 
 One decision stays small, so that its transaction does not keep writers waiting: it stops once it has written or placed enough and says that
 there is more. The next pass decides on the state as it then is.
@@ -15,9 +15,11 @@ from clusters.domain.ids import Instant
 from clusters.domain.job_events import AfterStop, JobCancelled, JobFailed, JobPlaced, JobRequeued
 from clusters.domain.state import ClusterState
 from scheduling.domain.limits import enforce_limits
+from scheduling.domain.lost_work import book_losses
 from scheduling.domain.queue import place_steps
 from scheduling.domain.recovery import recover
 from scheduling.domain.trial import Trial
+from scheduling.domain.verdicts.judge import judge
 
 #: A transaction of so many events, or nodes claimed, takes some 20 ms.
 EVENTS_PER_PASS = 128
@@ -26,10 +28,13 @@ NODES_PER_PASS = 512
 
 def run_pass(state: ClusterState, now: Instant) -> Decision:
     """Everything that can be done now, or the first part of it."""
+    verdicts = judge(state, now)
+    if verdicts:  # recovery and placement look at what becomes of the nodes, in the next pass
+        return Decision(events=tuple(verdicts[:EVENTS_PER_PASS]), more=True)
     trial = Trial(state, now)
     events: list[Payload] = []
     nodes = 0
-    for step in chain(settle(state), stop_overdue(trial), recover(trial), place_steps(trial)):
+    for step in chain(book_losses(state), settle(state), stop_overdue(trial), recover(trial), place_steps(trial)):
         events += step
         nodes += sum(_claimed(event) for event in step)
         if len(events) >= EVENTS_PER_PASS or nodes >= NODES_PER_PASS:

@@ -11,13 +11,16 @@ from pathlib import Path
 import msgspec
 
 from clusters.domain import health_events as health
+from clusters.domain import incident_events as incidents
 from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
 from clusters.domain import signal_events as signals
 from clusters.domain import space_events as space
 from clusters.domain.constraints import JobPart, Layer, LevelMode, ParallelPlan
 from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
+from clusters.domain.health import Flag
 from clusters.domain.jobs import JobKind, JobRequest, Recovery
+from clusters.domain.lost_work import LossCause
 from clusters.domain.policy import Backfill, DefragMode, Policy, QueueOrder, SparesScope
 from clusters.domain.signals import SignalKind, SignalScope
 from clusters.domain.teams import PriorityClass, Quota
@@ -79,7 +82,7 @@ SAMPLES: tuple[Payload, ...] = (
         plan="9f86d081", base=10, items=(inventory.Arrival(row=3, offset=7, request=_SHARED, duration=9, outcome="failed"),)
     ),
     health.NodeFailed(node=_NODE, reason="Xid 79", fencing=True, evidence=("syslog",)),
-    health.NodeRecovered(node=_NODE, reason="reset"),
+    health.NodeRecovered(node=_NODE, reason="reset", flags=(Flag.SUSPECT,)),
     health.NodeSuspected(node=_NODE, reason="slow", evidence=("probe",)),
     health.NodeUnreachable(node=_NODE, reason="no heartbeat"),
     health.NodeDegraded(node=_NODE, reason="one NVSwitch lost"),
@@ -101,6 +104,11 @@ SAMPLES: tuple[Payload, ...] = (
         lasting=True,
         evidence=("NVRM: Xid",),
     ),
+    incidents.IncidentOpened(domain="a1b2.1", nodes=(_NODE, "r1-n02"), cause="nvlink", since=40, evidence=("xid:149 on r1-n01",)),
+    incidents.IncidentExtended(incident="i000009", nodes=("r1-n03",), evidence=("xid:149 on r1-n03",)),
+    incidents.IncidentClosed(incident="i000009", reason="all nodes are in service again"),
+    incidents.BreakerTripped(out=8, wanted=4, limit=10, reason="12 of 100 nodes"),
+    incidents.BreakerReset(by="ada", reason="looked"),
     jobs.JobSubmitted(request=_RICH, submitted_by="ada", arrival="9f86d081:3"),
     jobs.JobHeld(job=_JOB, reason="budget"),
     jobs.JobReleased(job=_JOB, reason="budget"),
@@ -120,6 +128,8 @@ SAMPLES: tuple[Payload, ...] = (
     jobs.JobFailed(job=_JOB, generation=3, reason="exit 1"),
     jobs.JobCancelled(job=_JOB, reason="by ada"),
     jobs.JobChanged(job=_JOB, priority=10),
+    jobs.CheckpointReported(job=_JOB, generation=3, step=4_000, at=70),
+    jobs.WorkLost(job=_JOB, team="vision", cause=LossCause.NODE_FAILED, rollback_gpu_s=3_600, stall_gpu_s=90),
     space.SpaceReserved(job=_JOB, nodes=(_NODE, "r1-n02"), starts_at=50, expires_at=90, reason="first in the queue"),
     space.SpaceFreed(job=_JOB, reason="a better place"),
     space.ReservationExpired(job=_JOB, reason="not used in time"),
@@ -139,6 +149,12 @@ SAMPLES: tuple[Payload, ...] = (
             classes=(PriorityClass(name="urgent", priority=500, ageing=0), PriorityClass(name="rest", priority=-5, ageing=12)),
             quotas=(Quota(team="vision", gpus=256, borrow=64), Quota(team="*", gpus=32)),
             incident_memory_s=600,
+            soft_window_s=60,
+            recovery_quiet_s=90,
+            flap_verdicts=5,
+            flap_window_h=48,
+            incident_nodes=4,
+            incident_rack_nodes=6,
             queue_order=QueueOrder.SIZE,
             interactive_preemptible=True,
             offender_failures=4,
@@ -207,6 +223,7 @@ UPCAST: dict[tuple[str, int], Payload] = {
     ("ArrivalsPlanned", 1): inventory.ArrivalsPlanned(
         plan="9f86d081", base=10, items=(inventory.Arrival(row=3, offset=7, request=_SHARED, duration=9, outcome="failed"),)
     ),
+    ("NodeRecovered", 1): health.NodeRecovered(node=_NODE, reason="reset"),
     ("JobSubmitted", 2): jobs.JobSubmitted(request=_REQUEST, submitted_by="ada", arrival="9f86d081:3"),
     ("JobSubmitted", 1): jobs.JobSubmitted(request=replace(_REQUEST, name="old"), submitted_by="ada", arrival=""),
 }

@@ -90,7 +90,7 @@ def test_a_flag_that_is_no_longer_told_is_taken_back() -> None:
 def test_taking_back_one_doubt_repeats_those_that_stay() -> None:
     before = known(flags={Flag.UNREACHABLE: "x", Flag.SUSPECT: "y", Flag.DRAINING: "z"})
     after = node(flags=((Flag.DRAINING, "z"), (Flag.SUSPECT, "y")))
-    assert [type(event) for event in difference(before, after)] == [health.NodeRecovered, health.NodeSuspected]
+    assert tuple(type(event) for event in difference(before, after)) == (health.NodeRecovered, health.NodeSuspected)
 
 
 @pytest.mark.parametrize("flag", [Flag.QUARANTINED, Flag.DRAINING])

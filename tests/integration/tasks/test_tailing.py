@@ -9,6 +9,7 @@ from kombu.exceptions import OperationalError
 
 from clusters.domain.commands import RunPass
 from clusters.domain.events import NewEvent, Payload
+from clusters.domain.health import SCHEDULER
 from clusters.domain.ids import HOUR
 from clusters.domain.inventory_events import ClockSet, NodeRegistered, RackRegistered
 from clusters.domain.job_events import WorkStarted
@@ -222,7 +223,7 @@ def test_the_pass_is_woken_at_a_deadline_though_nothing_is_appended(cluster: str
         woken.append(wakes(sent, tail))
     assert woken == [False, False, True, True]  # once more, as no pass has come
     for _ in range(2):  # its work is stopped, then it fails
-        commit(cluster, Request(command=RunPass(), source=services.SCHEDULER, request_id=None, now=wall.now), decide)
+        commit(cluster, Request(command=RunPass(), source=SCHEDULER, request_id=None, now=wall.now), decide)
     assert not wakes(sent, tail)
     assert not wakes(sent, tail)
 
