@@ -56,13 +56,10 @@ def _case(case: Fields) -> Answer | None:
 
 
 def _placed(question: Question) -> dict[str, Answer]:
-    """As many workers as fit, from all down to the fewest that will do."""
+    """All workers, or else as many as fit where fewer will do."""
     found = place_tree(question.tree, question.ask)
-    for count in range(question.ask.count - 1, question.low - 1, -1):
-        if isinstance(found, Allocation):
-            break
-        fewer = place_tree(question.tree, replace(question.ask, count=count))
-        found = fewer if isinstance(fewer, Allocation) else found
+    if isinstance(found, TreeRefusal) and found.fit * found.unit >= question.low:
+        found = place_tree(question.tree, replace(question.ask, count=found.fit * found.unit))
     return _answer(question, found)
 
 

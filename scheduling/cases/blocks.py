@@ -21,7 +21,7 @@ JOINED = "aggregate-block"
 def join_blocks(levels: Sequence[str], nodes: Sequence[Node], sizes: Sequence[int], span: int) -> tuple[tuple[str, ...], list[Node]]:
     """Put a level of joined blocks that hold `span` nodes around the outermost level; leave it out where no size does."""
     fitting = [size for size in sizes if size >= span]
-    if not fitting:
+    if not fitting or not levels:
         return tuple(levels), list(nodes)
     blocks = min(fitting) // min(sizes)
     names = sorted({node.path[0] for node in nodes}, key=natural_key)

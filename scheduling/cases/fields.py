@@ -7,6 +7,9 @@ from typing import Any
 
 from clusters.domain.errors import InvalidRequest
 
+#: Characters of a name; longer ones would cost time to sort.
+MAX_TEXT = 500
+
 
 class Fields:
     """One object of the file. Each reader gives the default where the field is missing or null, if it has a default."""
@@ -22,8 +25,8 @@ class Fields:
 
     def text(self, name: str, default: str | None = None) -> str:
         value = self._given(name, default)
-        if not isinstance(value, str):
-            raise self.wrong(name, "give a text")
+        if not isinstance(value, str) or len(value) > MAX_TEXT:
+            raise self.wrong(name, f"give a text of up to {MAX_TEXT} characters")
         return value
 
     def whole(self, name: str, default: int | None = None, *, low: int = 0) -> int:
@@ -46,8 +49,8 @@ class Fields:
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self._given(name, ())
-        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-            raise self.wrong(name, "give a list of texts")
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) and len(item) <= MAX_TEXT for item in value):
+            raise self.wrong(name, f"give a list of texts of up to {MAX_TEXT} characters")
         return tuple(value)
 
     def wholes(self, name: str) -> tuple[int, ...]:
@@ -75,6 +78,8 @@ class Fields:
     def label(self, name: str) -> str | None:
         """A label as text; None where it is missing."""
         value = self._values.get(name)
+        if not isinstance(value, str | int | float | None) or len(str(value)) > MAX_TEXT:
+            raise self.wrong(name, f"give a text of up to {MAX_TEXT} characters")
         return None if value is None else str(value)
 
     def _given(self, name: str, default: object) -> Any:

@@ -12,7 +12,14 @@ from scheduling.domain.trees.model import Path
 HOST = "host"  # a level that is a node's own name where it has no such label
 RUNS = ("running", "bound")  # states in which a worker holds its GPUs
 SLACK = 1e-9  # GPUs are given in parts of one, too
-ROOM_FLAGS = ("ready", "schedulable", "in_topology")  # a node takes new workers unless one of these is false
+
+#: What keeps a node from new workers: a field, its value otherwise, and the reason.
+FLAGS = (
+    ("ready", True, "not_ready"),
+    ("schedulable", True, "unschedulable"),
+    ("in_topology", True, "not_in_topology"),
+    ("failed", False, "failed"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +31,7 @@ class Node:
     path: Path  # one name for each level; its own, in brackets, where it has no label
     room: int  # further workers of the request that fit on it
     usable: bool  # may take new workers
-    excluded: str  # why it has no room, where the file says so or it is clear
+    excluded: str  # why it takes none; "" where it has room
 
     def is_called(self, name: str) -> bool:
         return name in (self.name, self.host)
@@ -47,15 +54,16 @@ def _node(entry: Fields, levels: Sequence[str], room: Callable[[Fields], int], l
     name = entry.text("name")
     labels = entry.part("labels")
     host = labels.label(HOST) or name
-    usable = all(entry.flag(flag, default=True) for flag in ROOM_FLAGS) and not entry.flag("failed", default=False)
-    outside = bool(listed) and name not in listed
+    barred = next((reason for flag, takes, reason in FLAGS if entry.flag(flag, default=takes) is not takes), "")
+    outside = "node_list" if listed and name not in listed else ""
+    workers = 0 if barred or outside else room(entry)
     return Node(
         name=name,
         host=host,
         path=tuple((host if level == HOST else labels.label(level)) or f"({name})" for level in levels),
-        room=room(entry) if usable and not outside else 0,
-        usable=usable,
-        excluded=entry.text("excluded_by", "node_list" if outside else ""),
+        room=workers,
+        usable=not barred,
+        excluded="" if workers else entry.text("excluded_by", barred or outside or "no_room"),
     )
 
 

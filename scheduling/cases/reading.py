@@ -37,13 +37,13 @@ class Question:
 
 def read_place(case: Fields) -> Question:
     """A request that is placed anew."""
-    return _question(case, [node for node in read_nodes(case, free_workers) if node.usable], {}, _count(case))
+    return _question(case, read_nodes(case, free_workers), {}, _count(case))
 
 
 def read_consolidate(case: Fields) -> Question | None:
     """A job that waits beside running ones, none of which is moved; None where it does not count in GPUs."""
     room = free_gpus(case)
-    return None if room is None else _question(case, [node for node in read_nodes(case, room) if node.usable], {}, _count(case))
+    return None if room is None else _question(case, read_nodes(case, room), {}, _count(case))
 
 
 def read_replace(case: Fields) -> Question:
@@ -55,10 +55,8 @@ def read_replace(case: Fields) -> Question:
     for part in request.parts("previous_assignment", needed=True):
         if failed not in (part.label("node"), _host(part)):
             kept[_survivor(part, nodes)] += part.whole("count", low=1)
-    staying = [
-        replace(node, usable=False, room=0) if node.is_called(failed) else node for node in nodes if node.usable or node.name in kept
-    ]
-    return _question(case, staying, kept, kept.total() + request.whole("lost", low=1))
+    left = [replace(node, usable=False, room=0, excluded="failed") if node.is_called(failed) else node for node in nodes]
+    return _question(case, left, kept, kept.total() + request.whole("lost", low=1))
 
 
 def _count(case: Fields) -> int:
@@ -83,6 +81,8 @@ def _survivor(part: Fields, nodes: Sequence[Node]) -> str:
 def _question(case: Fields, nodes: Sequence[Node], kept: Mapping[str, int], count: int) -> Question:
     request = case.part("request")
     levels = case.texts("levels")
+    excluded = Counter(node.excluded for node in nodes if node.excluded)
+    nodes = [node for node in nodes if node.usable or node.name in kept]
     ask = _ask(request, levels, count)
     if ask.level == JOINED and JOINED not in levels:
         levels, nodes = join_blocks(levels, nodes, case.wholes("block_sizes"), ask.layers[0].size if ask.layers else count)
@@ -97,7 +97,7 @@ def _question(case: Fields, nodes: Sequence[Node], kept: Mapping[str, int], coun
         low=min(count, request.whole("min_count", count, low=1)),
         names=names,
         kept={leaf: kept[name] for leaf, name in enumerate(names) if name in kept},
-        excluded=Counter(entry.text("excluded_by") for entry in case.parts("nodes") if entry.has("excluded_by")),
+        excluded=excluded,
         nodes=sum(node.usable for node in nodes),
     )
 
