@@ -26,6 +26,7 @@ from scheduling.domain.decide import decide
 QUIET = frozenset(
     {
         "ArrivalsPlanned",
+        "CheckpointReported",
         "ClockSet",
         "JobBlocked",
         "JobHeld",
@@ -38,7 +39,7 @@ QUIET = frozenset(
         "RepairStarted",
         "SliceMoved",
         "SliceStalled",
-        "WorkStarted",
+        "WorkLost",
     }
 )
 
@@ -52,6 +53,8 @@ LIFE = 60.0
 
 def is_settled(state: ClusterState) -> bool:
     """Whether a pass would find nothing to do. Deciding is cheap, and asks no other process how far it is."""
+    if state.unbooked:
+        return False
     if not (state.queue or state.lost or state.stopped or state.limited):
         return True
     outcome = decide(state, RunPass(), cluster_now(state, wall_now()))

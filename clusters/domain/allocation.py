@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from clusters.domain.disruption import cause_of, disrupt
 from clusters.domain.errors import BrokenInvariant
+from clusters.domain.ids import Instant
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import ACTIVE, TERMINAL
 from clusters.domain.state import REMEMBERED_JOBS, ClusterState, Job, Node, Slice, wanting_slices
@@ -71,29 +73,40 @@ def _gpus_on(node: Node, job: Job) -> int:
     return node.gpus if node.job == job.id else node.shares[job.id].bit_count()
 
 
-def release_nodes(state: ClusterState, job: Job, names: Collection[str]) -> None:
+def release_nodes(state: ClusterState, job: Job, names: Collection[str], at: Instant) -> None:
     """The job's work on these nodes has stopped for certain: they are free of it, and slots that still counted on them are lost."""
-    _use(state, job, -sum(_gpus_on(state.nodes[name], job) for name in names))
     space = state.built_space
+    lost: dict[str, int] = {}  # node -> GPUs that a slot had there
     masks: dict[int, int] = {}
+    freed = 0
     for name in names:
         node = state.nodes[name]
+        had = _gpus_on(node, job)
+        freed += had
         if node.job == job.id:
             node.job = ""
             if space is not None:
                 domain, bit = space.locate(space.topology.index[name])
                 masks[domain] = masks.get(domain, 0) | bit
         else:
-            gpus = node.shares.pop(job.id)
-            if space is not None:
-                space.give_gpus(space.topology.index[name], gpus)
-        _forget_node(state, job, name)
-    if space is not None:
-        for domain, mask in masks.items():
-            space.give_mask(domain, mask)
+            _give_gpus(state, node, job)
+        if _forget_node(state, job, name):
+            lost[name] = had
+    for domain, mask in masks.items():
+        state.space.give_mask(domain, mask)
+    _use(state, job, -freed)
+    if lost:
+        disrupt(state, job, sum(lost.values()), cause_of(state, next(iter(lost))), at)
     for name in names:
         take_place(state, state.nodes[name])
     settle(state, job)
+
+
+def _give_gpus(state: ClusterState, node: Node, job: Job) -> None:
+    gpus = node.shares.pop(job.id)
+    space = state.built_space
+    if space is not None:
+        space.give_gpus(space.topology.index[node.name], gpus)
 
 
 def take_place(state: ClusterState, node: Node) -> None:
@@ -103,20 +116,21 @@ def take_place(state: ClusterState, node: Node) -> None:
         state.drop_space()
 
 
-def fence_node(state: ClusterState, node: Node) -> None:
+def fence_node(state: ClusterState, node: Node, at: Instant) -> None:
     """Whatever ran on the node is dead: it leaves all its jobs."""
     for job in (node.job, *node.shares):
         if job:
-            release_nodes(state, state.jobs[job], (node.name,))
+            release_nodes(state, state.jobs[job], (node.name,), at)
 
 
-def _forget_node(state: ClusterState, job: Job, name: str) -> None:
+def _forget_node(state: ClusterState, job: Job, name: str) -> bool:
+    """The job has the node no more; whether one of its slots is lost with it."""
     del job.held_nodes[name]
     job.unstarted.discard(name)
     if name in job.leaving:
         job.leaving.discard(name)
-    elif job.state in ACTIVE:
-        _lose_slot(state, job, name)
+        return False
+    return job.state in ACTIVE and _lose_slot(state, job, name)
 
 
 def settle(state: ClusterState, job: Job) -> None:
@@ -144,11 +158,12 @@ def want_spares(state: ClusterState, job: Job, *, wanted: bool) -> None:
             change(domain, job.request.spares)
 
 
-def _lose_slot(state: ClusterState, job: Job, name: str) -> None:
+def _lose_slot(state: ClusterState, job: Job, name: str) -> bool:
     for part in job.slices:
         if name in part.nodes:
             slot = part.nodes.index(name)
             part.nodes[slot] = None
             part.lost[slot] = name
             state.lost.add(job.id)
-            return
+            return True
+    return False

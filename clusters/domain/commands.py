@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
 
@@ -72,6 +73,17 @@ class ChangePriority:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportCheckpoint:
+    """Running work has saved its progress."""
+
+    job: str
+    step: int
+    by: str
+    at: Instant | None = None  # cluster time; None = now
+    generation: int | None = None  # under which it was saved; None = the present one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MarkNode:
     """An operator says something of a node."""
 
@@ -96,4 +108,4 @@ class RunPass:
     """Settle what stopped, recover what failed, place what waits."""
 
 
-Command = SubmitJob | SubmitJobs | CancelJob | HoldJob | ReleaseJob | ChangePriority | MarkNode | ChangePolicy | RunPass
+Command = SubmitJob | SubmitJobs | CancelJob | HoldJob | ReleaseJob | ChangePriority | ReportCheckpoint | MarkNode | ChangePolicy | RunPass

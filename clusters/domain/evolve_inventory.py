@@ -58,11 +58,11 @@ def _absent(state: ClusterState, event: Event, payload: ev.NodeAbsent) -> None:
         refresh_condition(state, node)
 
 
-def _removed(state: ClusterState, _: Event, payload: ev.NodeRemoved) -> None:
+def _removed(state: ClusterState, event: Event, payload: ev.NodeRemoved) -> None:
     node = state.nodes.get(payload.node)
     if node is None:
         return
-    fence_node(state, node)
+    fence_node(state, node, event.occurred_at)
     del state.nodes[payload.node]
     state.drop_space()
 

@@ -7,12 +7,14 @@ from typing import Any
 
 from clusters.domain import job_events as ev
 from clusters.domain.allocation import hold_slice, hold_spare, release_nodes, settle, want_spares
+from clusters.domain.disruption import end_disruption, give_up_work, leave_behind
 from clusters.domain.errors import BrokenInvariant
 from clusters.domain.events import Event
 from clusters.domain.evolve_queue import await_others, dequeue, enqueue, forget_dependent, tell_dependents
 from clusters.domain.evolve_space import free_reservation
-from clusters.domain.ids import job_id
+from clusters.domain.ids import Instant, job_id
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobState
+from clusters.domain.lost_work import LossCause
 from clusters.domain.state import ClusterState, Job
 
 
@@ -83,7 +85,7 @@ def _placed(state: ClusterState, event: Event, payload: ev.JobPlaced) -> None:
     job.counts = {}
     job.reason = ""
     job.placed_at = event.occurred_at
-    job.started_at = None
+    job.started_at = job.resumed_at = None
     job.slices = [hold_slice(state, job, part) for part in payload.slices]
     want_spares(state, job, wanted=True)
 
@@ -99,26 +101,39 @@ def _work_started(state: ClusterState, event: Event, payload: ev.WorkStarted) ->
     if job.state is JobState.STALLED:
         return
     job.state = JobState.STARTING if job.unstarted else JobState.RUNNING
-    if not job.unstarted and job.started_at is None:
-        job.started_at = event.occurred_at
+    if not job.unstarted:
+        _runs(state, job, event.occurred_at)
+
+
+def _runs(state: ClusterState, job: Job, at: Instant) -> None:
+    """Work runs on all the job's nodes, for the first time or again."""
+    if job.started_at is None:
+        job.started_at = at
         if job.request.time_limit_s is not None:
             state.limited.add(job.id)
+    if job.disruption is not None:
+        end_disruption(state, job, at)
+        job.resumed_at = at
 
 
-def _work_stopped(state: ClusterState, _: Event, payload: ev.WorkStopped) -> None:
+def _work_stopped(state: ClusterState, event: Event, payload: ev.WorkStopped) -> None:
     job = state.jobs.get(payload.job)
     if job is None:
         return
     never = payload.generation + 1
     stopped = [name for name in payload.nodes if job.held_nodes.get(name, never) < never]
-    release_nodes(state, job, dict.fromkeys(stopped))  # a report may name a node twice
+    release_nodes(state, job, dict.fromkeys(stopped), event.occurred_at)  # a report may name a node twice
 
 
-def _stop_requested(state: ClusterState, _: Event, payload: ev.StopRequested) -> None:
+def _stop_requested(state: ClusterState, event: Event, payload: ev.StopRequested) -> None:
     job = state.jobs[payload.job]
     if payload.after is ev.AfterStop.CONTINUES:
         job.leaving.update(name for name in payload.nodes if name in job.held_nodes)
         return
+    if payload.after is ev.AfterStop.WAITING and job.state in ACTIVE:
+        give_up_work(state, job, LossCause.PREEMPTED, event.occurred_at)
+    else:
+        end_disruption(state, job, event.occurred_at)
     _leave_active(state, job)
     job.state = JobState.STOPPING
     job.after = payload.after
@@ -161,12 +176,14 @@ def _swapped(state: ClusterState, _: Event, payload: ev.NodeSwapped) -> None:
     _resume(state, job)
 
 
-def _moved(state: ClusterState, _: Event, payload: ev.SliceMoved) -> None:
+def _moved(state: ClusterState, event: Event, payload: ev.SliceMoved) -> None:
     job = state.jobs[payload.job]
     want_spares(state, job, wanted=False)
     job.generation = payload.generation
     job.leaving.update(name for name in payload.released if name in job.held_nodes)
     job.unstarted.difference_update(payload.released)
+    if payload.released:
+        leave_behind(state, job, payload.slice, payload.released, event.occurred_at)
     job.slices[payload.slice] = hold_slice(state, job, payload.assignment)
     want_spares(state, job, wanted=True)
     job.moves += 1
@@ -219,6 +236,7 @@ def _ended(outcome: JobState) -> Callable[[ClusterState, Event, Any], None]:
             return
         if not isinstance(payload, ev.JobCancelled) and payload.generation != job.generation:
             return
+        end_disruption(state, job, event.occurred_at)
         _leave_active(state, job)
         state.stopped.discard(job.id)
         job.state = outcome

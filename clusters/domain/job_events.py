@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobRequest
+from clusters.domain.lost_work import LossCause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +197,29 @@ class JobCancelled:
     VERSION: ClassVar[int] = 1
     job: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointReported:
+    """The job has saved its progress up to a step."""
+
+    VERSION: ClassVar[int] = 1
+    job: str
+    generation: int
+    step: int
+    at: Instant | None = None  # when what was saved was true; none, or a time to come: when the event occurred
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkLost:
+    """A disruption of the job is over, and cost so much."""
+
+    VERSION: ClassVar[int] = 1
+    job: str
+    team: str
+    cause: LossCause
+    rollback_gpu_s: int
+    stall_gpu_s: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

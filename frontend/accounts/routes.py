@@ -74,6 +74,8 @@ API: dict[str, Row] = {
     "api:job-preview": {"GET": Permission.READ, "POST": Permission.READ},
     "api:job": _READ,
     "api:job-why": _READ,
+    "api:job-assignment": _READ,
+    "api:job-checkpoint": {"POST": Permission.OWN_JOBS},  # likewise
     "api:job-priority": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for
     "api:job-verb": {"POST": Permission.OWN_JOBS},  # likewise
     "api:nothing": _READ_ANY_METHOD,

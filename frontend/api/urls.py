@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import include, path, re_path
 
 from frontend import converters  # noqa: F401 - registers the converters
+from frontend.api.assignment import AssignmentView, CheckpointView
 from frontend.api.capacity import CapacityView, SparesView
 from frontend.api.clusters import ClusterListView, ClusterView, SnapshotView
 from frontend.api.events import EventListView
@@ -43,6 +44,8 @@ of_cluster = [
     path("jobs/<job:job>/priority/", JobPriorityView.as_view(), name="job-priority"),
     path("jobs/<job:job>/<job_verb:verb>/", JobVerbView.as_view(), name="job-verb"),
 ]
+    path("jobs/<job:job>/assignment/", AssignmentView.as_view(), name="job-assignment"),
+    path("jobs/<job:job>/checkpoint/", CheckpointView.as_view(), name="job-checkpoint"),
 
 app_name = "api"
 urlpatterns = [

@@ -1,8 +1,8 @@
-"""Requests that wait for the next event (`events/?wait=30`), kept waiting outside of Django.
+"""Requests that wait for the next event (`events/?wait=30`), or for a job's next assignment, kept waiting outside of Django.
 
 A view of Django holds a thread for as long as it runs, an asynchronous one too under middleware that is not. So a view that has nothing
 to tell says how long its caller wants to wait, and answers all the same. Its answer is kept back here; the caller waits on the event loop
-until the log grows, and the request is asked again from the position reached, as a new one: past the same gate, as whoever the caller is
+until there is news, and the request is asked again from the position reached, as a new one: past the same gate, as whoever the caller is
 by then. Where nobody waits here (a server without ASGI, or too many callers), the first answer is given at once: it is true, if early.
 """
 
@@ -31,7 +31,7 @@ from frontend.live.hub import the_hub
 #: The longest that a request may wait, in seconds: less than what proxies usually allow.
 MOST_SECONDS = 60
 #: Requests of one process that may wait at a time.
-MOST_WAITING = 1_000
+MOST_WAITING = 2_000
 #: Seconds between askings of a request: what it waits for may be rare among what happens.
 PAUSE = 0.2
 
@@ -46,14 +46,15 @@ class Turn:
     cluster: str = ""
     reached: int = 0  # there is nothing for the caller up to this position
     seconds: int = 0  # that the caller wants to wait for more; 0 = it has its answer
+    assignment: tuple[str, int] | None = None  # (job, generation): only a later assignment of the job is news
 
 
-def nothing_yet(request: HttpRequest, *, cluster: str, reached: int, seconds: int) -> None:
+def nothing_yet(request: HttpRequest, *, cluster: str, reached: int, seconds: int, assignment: tuple[str, int] | None = None) -> None:
     """A view has nothing to tell up to a position, and its caller would wait."""
     scope: Mapping[str, Any] = getattr(request, "scope", {})
     turn = scope.get(_TURN)
     if isinstance(turn, Turn):
-        turn.cluster, turn.reached, turn.seconds = cluster, reached, seconds
+        turn.cluster, turn.reached, turn.seconds, turn.assignment = cluster, reached, seconds, assignment
 
 
 class Following:
@@ -89,7 +90,7 @@ class Following:
         turn, answer = await self._ask(scope, gone)
         ends = began + turn.seconds
         while turn.seconds and not gone.done() and await self._wait(turn, ends, gone):
-            turn, answer = await self._ask(_from(scope, turn.reached), gone)
+            turn, answer = await self._ask(scope if turn.assignment else _from(scope, turn.reached), gone)
         return answer
 
     async def _ask(self, scope: HTTPScope, gone: asyncio.Task[None]) -> tuple[Turn, list[ASGISendEvent]]:
@@ -112,7 +113,7 @@ class Following:
         return turn, answer
 
     async def _wait(self, turn: Turn, ends: float, gone: asyncio.Task[None]) -> bool:
-        """Whether the log grew before the time was up."""
+        """Whether there was news before the time was up."""
         if self._waiting >= MOST_WAITING:
             return False
         self._waiting += 1
@@ -131,6 +132,9 @@ class Following:
 
 
 async def _grown(turn: Turn) -> None:
+    if turn.assignment is not None:
+        await the_hub().assignments(turn.cluster).beyond(*turn.assignment)
+        return
     await the_hub().head(turn.cluster).beyond(turn.reached)
     await asyncio.sleep(PAUSE)  # what happens together is told together
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
@@ -22,6 +22,7 @@ from clusters.connectors.presence import touch_presence
 from clusters.domain.errors import ClusterError, UnknownCluster
 from clusters.eventlog.log import StoredLog
 from clusters.eventlog.store import default_log
+from frontend.live.assignments import Assignments, Generations, generations_of
 from frontend.live.feed import Feed, Step
 from frontend.live.figures import figures
 from frontend.live.frames import Hello, Resync, text_of
@@ -146,6 +147,7 @@ class Hub:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hub")
         self._channels: dict[str, Channel] = {}
         self._heads: dict[str, Head] = {}
+        self._assignments: dict[str, Assignments] = {}
         self._unsubscribe = log.subscribe(self._told)
 
     async def channel(self, cluster: str) -> Channel:
@@ -160,6 +162,16 @@ class Hub:
         if cluster not in self._heads:
             self._heads[cluster] = Head(cluster, lambda: self.in_thread(lambda: self._log.head(cluster)), POLL)
         return self._heads[cluster]
+
+    def assignments(self, cluster: str) -> Assignments:
+        """The assignments of a cluster's jobs, to wait for."""
+        if cluster not in self._assignments:
+            self._assignments[cluster] = Assignments(self.head(cluster), lambda jobs: self.in_thread(lambda: self._see(cluster, jobs)))
+        return self._assignments[cluster]
+
+    def _see(self, cluster: str, jobs: Collection[str]) -> tuple[int, Generations]:
+        with self._log.live(cluster).reading() as state:
+            return state.seq, generations_of(state, jobs)
 
     async def in_thread(self, work: Callable[[], _T]) -> _T:
         """Run what may block; one at a time, so that one database connection is enough."""

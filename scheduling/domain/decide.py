@@ -17,6 +17,7 @@ from clusters.domain.commands import (
     HoldJob,
     MarkNode,
     ReleaseJob,
+    ReportCheckpoint,
     RunPass,
     SubmitJob,
     SubmitJobs,
@@ -28,6 +29,7 @@ from scheduling.domain.job_commands import cancel_job, change_priority, hold_job
 from scheduling.domain.node_commands import mark_node
 from scheduling.domain.passes import run_pass
 from scheduling.domain.policy_commands import change_policy
+from scheduling.domain.progress import report_checkpoint
 
 _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]] = {
     SubmitJob: submit_job,
@@ -36,6 +38,7 @@ _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]
     HoldJob: hold_job,
     ReleaseJob: release_job,
     ChangePriority: change_priority,
+    ReportCheckpoint: report_checkpoint,
     MarkNode: mark_node,
     ChangePolicy: change_policy,
 }

@@ -15,18 +15,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from clusters.domain.decision import Refusal
-from clusters.domain.ids import MINUTE, SECOND, Duration, Instant
+from clusters.domain.ids import Duration, Instant
 from clusters.domain.job_events import SliceAssignment
-from clusters.domain.jobs import ACTIVE, JobKind, Recovery
+from clusters.domain.jobs import ACTIVE, JobKind
 from clusters.domain.policy import Policy
 from clusters.domain.space import Space
-from clusters.domain.state import ClusterState, Job, Slice
+from clusters.domain.state import ClusterState, Job
+from scheduling.domain.lost_work import rolled_back
 from scheduling.domain.placement import place_shape
 from scheduling.domain.shape import slice_shape
 from scheduling.domain.trial import Trial
-
-#: Checkpoints are taken to be so far apart where a job does not say.
-USUAL_INTERVAL = 60 * MINUTE
 
 #: Proofs tried in one look at a cluster, a fraction of a millisecond each: it must not keep the pass waiting.
 MOST_PROOFS = 48
@@ -90,7 +88,7 @@ def domain_spares(state: ClusterState) -> list[DomainSpares]:
 def restorations(state: ClusterState, now: Instant, proofs: int = MOST_PROOFS) -> list[Restoration]:
     """For each domain below target, the one that lacks most first, what would restore it; fewer where the proofs run out."""
     below = sorted((spares for spares in domain_spares(state) if spares.missing), key=lambda spares: -spares.missing)
-    work = _work_by_domain(state) if below else {}
+    work = work_by_domain(state) if below else {}
     found: list[Restoration] = []
     for spares in below:
         if proofs <= 0:
@@ -104,11 +102,11 @@ def restorations(state: ClusterState, now: Instant, proofs: int = MOST_PROOFS) -
 
 def restore(state: ClusterState, spares: DomainSpares, work: Sequence[Work], now: Instant, tries: int) -> tuple[Restoration, int]:
     """The cheapest moves that a proof bears out, and how many proofs that took."""
-    movable = list(_groups(state, spares.domain, work))
-    if not movable:
+    groups = list(movable_groups(state, spares.domain, work))
+    if not groups:
         return Restoration(domain=spares.domain, reason="no restartable work runs in it"), 0
-    movable.sort(key=lambda group: (_price(state, group, now), _names(group)))
-    options = sorted(_options(state, spares, movable), key=lambda option: (_price(state, option, now), _names(option)))
+    groups.sort(key=lambda group: (price(state, group, now), names_of(group)))
+    options = sorted(_options(state, spares, groups), key=lambda option: (price(state, option, now), names_of(option)))
     for number, option in enumerate(options[:tries], 1):
         places = _prove(Trial(state, now), spares.domain, option)
         if places is not None:
@@ -120,7 +118,8 @@ def restore(state: ClusterState, spares: DomainSpares, work: Sequence[Work], now
 # ---- what could move
 
 
-def _work_by_domain(state: ClusterState) -> dict[str, list[Work]]:
+def work_by_domain(state: ClusterState) -> dict[str, list[Work]]:
+    """The slices of all jobs, by the domain they are in; the oldest jobs first."""
     found: dict[str, list[Work]] = {}
     for name in sorted(state.jobs):
         job = state.jobs[name]
@@ -129,23 +128,24 @@ def _work_by_domain(state: ClusterState) -> dict[str, list[Work]]:
     return found
 
 
-def _groups(state: ClusterState, domain: str, work: Sequence[Work]) -> Iterator[list[Work]]:
+def movable_groups(state: ClusterState, domain: str, work: Sequence[Work]) -> Iterator[list[Work]]:
     """What must move together to free whole nodes: a slice, or all that share a node."""
     shared: dict[str, list[Work]] = {}
     for job, number in work:
         part = job.slices[number]
         if not part.gpus:
-            if _movable(state, job):
+            if movable(state, job):
                 yield [(job, number)]
         elif part.nodes[0] is not None:
             shared.setdefault(part.nodes[0], []).append((job, number))
     for node, group in sorted(shared.items()):
         all_of_it = len(group) == len(state.nodes[node].shares)  # else some work there is ending, and nobody can move it
-        if all_of_it and all(_movable(state, job) for job, _ in group):
+        if all_of_it and all(movable(state, job) for job, _ in group):
             yield group
 
 
-def _movable(state: ClusterState, job: Job) -> bool:
+def movable(state: ClusterState, job: Job) -> bool:
+    """Whether the job may be stopped and started again, and holds still enough for it."""
     settled = job.state in ACTIVE and job.id not in state.lost and not job.leaving
     asked = job.request.restartable and (job.request.kind is not JobKind.INTERACTIVE or state.policy.interactive_preemptible)
     return settled and asked
@@ -155,52 +155,35 @@ def _options(state: ClusterState, spares: DomainSpares, groups: Sequence[list[Wo
     """Each group that may suffice alone, and of the others as many together as suffice, in the order given: the cheapest first."""
     small: list[list[Work]] = []
     for group in groups:
-        if _frees(state, group) >= spares.missing or group[0][0].width > 1:
+        if frees(state, group) >= spares.missing or group[0][0].width > 1:
             yield group
         else:
             small.append(group)
     together: list[Work] = []
     for group in small:
         together += group
-        if _frees(state, together) >= spares.missing:
+        if frees(state, together) >= spares.missing:
             yield together
             return
 
 
-def _frees(state: ClusterState, group: Sequence[Work]) -> int:
+def frees(state: ClusterState, group: Sequence[Work]) -> int:
+    """Placeable nodes that are free once all of this has moved."""
     nodes = {name for job, number in group for name in job.slices[number].nodes if name is not None}
     return sum(state.nodes[name].placeable for name in nodes)
 
 
-def _names(group: Sequence[Work]) -> tuple[tuple[str, int], ...]:
+def names_of(group: Sequence[Work]) -> tuple[tuple[str, int], ...]:
+    """What ends every tie."""
     return tuple((job.id, number) for job, number in group)
 
 
 # ---- what it costs
 
 
-def _price(state: ClusterState, group: Sequence[Work], now: Instant) -> Duration:
+def price(state: ClusterState, group: Sequence[Work], now: Instant) -> Duration:
+    """GPU-time done again if all of this moves."""
     return sum(rolled_back(state, job, number, now) for job, number in group)
-
-
-def rolled_back(state: ClusterState, job: Job, number: int, now: Instant) -> Duration:
-    """GPU-time done again if the slice moves: the whole job's, or the slice's where state comes from a peer.
-
-    No checkpoint is reported to the log yet: a job that has run for two of its intervals is taken to keep them, one that has not to have
-    none.
-    """
-    if job.started_at is None:
-        return 0
-    declared = job.request.checkpoint_interval_s
-    interval = USUAL_INTERVAL if declared is None else declared * SECOND
-    run = max(0, now - job.started_at)
-    since = run if run < 2 * interval else interval
-    parts = [job.slices[number]] if job.request.recovery is Recovery.PEER else job.slices
-    return since * sum(_gpus(state, part) for part in parts)
-
-
-def _gpus(state: ClusterState, part: Slice) -> int:
-    return len(part.gpus) or sum(state.nodes[name].gpus for name in part.nodes if name is not None)
 
 
 # ---- whether it would do
@@ -211,7 +194,7 @@ def _prove(trial: Trial, domain: str, group: Sequence[Work]) -> list[SliceAssign
     space, policy, topology = trial.space, trial.policy, trial.topology
     index = topology.domain_index[domain]
     for job, number in group:
-        _take_away(trial, index, job, number)
+        take_away(trial, index, job, number)
     places: list[SliceAssignment] = []
     for job, number in group:
         shape = slice_shape(topology, job.request, policy, len(job.slices[number].nodes))
@@ -227,7 +210,8 @@ def _prove(trial: Trial, domain: str, group: Sequence[Work]) -> list[SliceAssign
     return None if worse or _missing(space, index, policy) else places
 
 
-def _take_away(trial: Trial, domain: int, job: Job, number: int) -> None:
+def take_away(trial: Trial, domain: int, job: Job, number: int) -> None:
+    """The slice leaves the domain (by index), which then owes no spares for it."""
     part, topology = job.slices[number], trial.topology
     names = [name for name in part.nodes if name is not None]
     if part.gpus:

@@ -86,6 +86,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:job": {"GET": VIEWER},
     "api:job-why": {"GET": VIEWER},
     "api:job-priority": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
+    "api:job-assignment": {"GET": VIEWER},
+    "api:job-checkpoint": {"POST": OPERATOR},  # of a job of somebody else
     "api:job-verb": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:nothing": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), VIEWER),
 }

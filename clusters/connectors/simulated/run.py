@@ -12,12 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from clusters.connectors.base import Slot, Work
 from clusters.connectors.simulated.truth import CANCELLED, FAILED, Truth
 from clusters.domain.events import Payload
-from clusters.domain.ids import MINUTE, SECOND, Duration, Instant
+from clusters.domain.ids import Duration, Instant
 from clusters.domain.job_events import JobCancelled, JobFailed, JobFinished, WorkStarted, WorkStopped
 from clusters.domain.jobs import Recovery
-
-#: Of work that does not say how often it saves its progress.
-USUAL_CHECKPOINT_INTERVAL = 60 * MINUTE
+from clusters.domain.lost_work import checkpoint_interval
 
 Told = tuple[str, Payload]  # what is told of the work, and the id under which it is told
 
@@ -128,8 +126,7 @@ class Run:
 
     @property
     def _interval(self) -> Duration:
-        declared = self.work.request.checkpoint_interval_s
-        return USUAL_CHECKPOINT_INTERVAL if declared is None else declared * SECOND
+        return checkpoint_interval(self.work.request)
 
     # ---- what happens next
 

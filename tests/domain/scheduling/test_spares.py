@@ -15,7 +15,8 @@ from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.jobs import JobKind, Recovery
 from clusters.domain.policy import Policy, SparesScope
 from clusters.domain.state import ClusterState
-from scheduling.domain.spares import DomainSpares, Restoration, domain_spares, restorations, rolled_back
+from scheduling.domain.lost_work import rolled_back
+from scheduling.domain.spares import DomainSpares, Restoration, domain_spares, restorations
 from tests.support.world import World, ask, racks
 
 
@@ -96,7 +97,7 @@ def test_the_cheapest_work_goes() -> None:
     world.now = HOUR // 2
     second = world.run(ask(8))
     assert {part.domain for job in (first, second) for part in job.slices} == {"r1"}
-    fail(world, "r1-n1")
+    fail(world, "r1-n18")
     world.now = HOUR
     found = one(world)
     assert moved(found) == [(second.id, 0, "r2")]
