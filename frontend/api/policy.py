@@ -12,22 +12,26 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters.domain.commands import ChangePolicy
+from clusters.domain.constraints import MAX_NAME
 from clusters.domain.policy import SETTINGS, Policy, Setting
+from clusters.domain.teams import TABLES, Column, Table
 from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer
 from frontend.api.commands import WRITING, PlannedEvent, Rehearsal, give
 from frontend.api.errors import FieldError, Invalid, shown
-from frontend.api.fields import Input, OneOf, Switch, Text, WholeNumber, checked
+from frontend.api.fields import Input, OneOf, SeveralInputs, Switch, Text, WholeNumber, checked
 from frontend.selectors.clusters import reading
 from frontend.selectors.paging import first_of
 from frontend.selectors.policy import (
     PolicyForecast,
     PolicyVersion,
     SettingFacts,
+    TableFacts,
     forecast,
     policy_history,
     policy_of,
     settings_list,
+    tables_list,
     with_values,
 )
 from scheduling.domain.policy_commands import MOST_REASON
@@ -45,6 +49,7 @@ class PolicyInForce(msgspec.Struct, frozen=True):
     version: int
     policy: Policy
     settings: list[SettingFacts]
+    tables: list[TableFacts]
 
 
 class PolicyChanged(msgspec.Struct, frozen=True):
@@ -73,8 +78,22 @@ def _field(setting: Setting) -> Field[Any, Any, Any, Any]:
     return WholeNumber(setting.low, setting.high, required=False, allow_null=bool(setting.auto), help_text=told)
 
 
+def _rows(table: Table) -> SeveralInputs:
+    """A whole table; a name for its rows in the schema."""
+    row = type(f"{table.row.__name__}Input", (Input,), {column.name: _cell(column) for column in table.columns})
+    return SeveralInputs(row(), table.least, table.most, required=False, help_text=table.meaning)
+
+
+def _cell(column: Column) -> Field[Any, Any, Any, Any]:
+    if column.text:
+        return Text(MAX_NAME, least=1, help_text=column.label)
+    return WholeNumber(column.low, column.high, required=not column.auto, allow_null=bool(column.auto), help_text=column.label)
+
+
 #: The settings to change; those that are left out stay as they are.
-PolicyValues = type("PolicyValues", (Input,), {setting.name: _field(setting) for setting in SETTINGS})
+PolicyValues = type(
+    "PolicyValues", (Input,), {setting.name: _field(setting) for setting in SETTINGS} | {table.name: _rows(table) for table in TABLES}
+)
 
 
 class PolicyInput(Input):
@@ -100,7 +119,7 @@ class PolicyView(ApiView):
     @extend_schema(operation_id="policy_get", responses=PolicyInForce)
     def get(self, request: Request, cluster: str) -> Response:
         with reading(cluster) as state:
-            told = PolicyInForce(state.policy_version, state.policy, settings_list())
+            told = PolicyInForce(state.policy_version, state.policy, settings_list(), tables_list())
         return answer(told, headers=_etag(told.version))
 
     @extend_schema(

@@ -13,12 +13,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from clusters.domain.decision import Refusal
-from clusters.domain.policy import SETTINGS, Policy
+from clusters.domain.policy import SETTINGS, Policy, Setting
 from clusters.domain.state import ClusterState
+from clusters.domain.teams import TABLES, Table
 from frontend.accounts.access import caller_of
 from frontend.accounts.roles import Permission
 from frontend.pages.base import frame, page, switcher
 from frontend.pages.policyform import PolicyForm, range_of, worded
+from frontend.pages.policytables import sent_cells
 from frontend.selectors.clusters import reading
 from frontend.selectors.policy import ChangeFacts, PolicyForecast, forecast, policy_history, policy_of
 from scheduling.domain.policy_commands import MOST_REASON
@@ -28,7 +30,7 @@ from scheduling.services import policy_change
 MOST_DIGITS = 9
 MOST_VERSIONS = 50
 
-BY_NAME = {setting.name: setting for setting in SETTINGS}
+BY_NAME: dict[str, Setting | Table] = {setting.name: setting for setting in SETTINGS} | {table.name: table for table in TABLES}
 
 #: What an outlook counts, as it reads.
 OUTLOOK = (
@@ -100,7 +102,13 @@ def policy_context(state: ClusterState, form: PolicyForm) -> dict[str, Any]:
         }
         for setting in SETTINGS
     ]
-    groups = [{"name": name, "settings": list(members)} for name, members in groupby(rows, key=lambda row: row["group"])]
+    tables: dict[str, list[dict[str, Any]]] = {rows.table.group: [] for rows in form.tables}
+    for table in form.tables:
+        tables[table.table.group].append(table.shown(form, state.policy))
+    groups = [
+        {"name": name, "settings": list(members), "tables": tables.get(str(name), [])}
+        for name, members in groupby(rows, key=lambda row: row["group"])
+    ]
     return {
         **frame(state, "policy"),
         "version": state.policy_version,
@@ -131,7 +139,8 @@ def _warning(told: PolicyForecast) -> str:
 def _sent(policy: Policy) -> list[tuple[str, str]]:
     """The values as a form sends them; a switch that is off is not sent."""
     values = ((setting.name, getattr(policy, setting.name)) for setting in SETTINGS)
-    return [(name, "on" if value is True else "" if value is None else str(value)) for name, value in values if value is not False]
+    sent = [(name, "on" if value is True else "" if value is None else str(value)) for name, value in values if value is not False]
+    return sent + sent_cells(policy)
 
 
 def _outlook(told: PolicyForecast) -> list[dict[str, Any]]:
@@ -141,7 +150,8 @@ def _outlook(told: PolicyForecast) -> list[dict[str, Any]]:
 def _change_row(change: ChangeFacts) -> dict[str, Any]:
     setting = BY_NAME[change.name]
     old, new = worded(setting, change.old), worded(setting, change.new)
-    return {"label": setting.label, "unit": setting.unit, "old": old, "new": new, "used": setting.used}
+    unit, used = (setting.unit, setting.used) if isinstance(setting, Setting) else ("", True)
+    return {"label": setting.label, "unit": unit, "old": old, "new": new, "used": used}
 
 
 def _history(cluster: str) -> dict[str, Any]:

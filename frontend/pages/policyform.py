@@ -1,4 +1,4 @@
-"""The form that changes a policy: one field for each setting, made from its description."""
+"""The form that changes a policy: one field for each setting, and for each cell of its tables, made from its description."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from django import forms
 
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.policy import SETTINGS, Policy, Setting, Value
+from clusters.domain.teams import TABLES, Table
+from frontend.pages.policytables import TableRows
 from frontend.selectors.policy import with_values
 
 
@@ -20,15 +22,22 @@ class PolicyForm(forms.Form):
         super().__init__(data, initial=initial)
         for setting in SETTINGS:
             self.fields[setting.name] = _field(setting)
+        self.tables = [TableRows(table, getattr(policy, table.name), data) for table in TABLES]
+        for rows in self.tables:
+            self.initial.update(rows.initial)
+            self.fields.update(rows.fields())
 
     def clean(self) -> dict[str, Any]:
         """Build the policy; what the domain refuses is told at the field it names."""
         values = super().clean() or {}
         if not self.errors:
+            settings = {setting.name: values[setting.name] for setting in SETTINGS}
+            tables = {rows.table.name: rows.collect(values) for rows in self.tables}
             try:
-                values["policy"] = with_values(Policy(), values)
+                values["policy"] = with_values(Policy(), settings | tables)
             except InvalidRequest as error:
-                self.add_error(error.field, _sentence(error.expected))
+                cell = next((cell for rows in self.tables if (cell := rows.cell_at(error.field))), error.field)
+                self.add_error(cell, _sentence(error.expected.replace("null", "nothing")))
         return values
 
 
@@ -53,11 +62,11 @@ def _sentence(expected: str) -> str:
     return f"{expected[:1].upper()}{expected[1:]}."
 
 
-def worded(setting: Setting, value: Value) -> str:
-    """A value as people read it."""
+def worded(setting: Setting | Table, value: Value) -> str:
+    """A value as people read it; that of a table is in words already."""
     if value is None:
         return "auto"
-    if setting.switch:
+    if isinstance(setting, Setting) and setting.switch:
         return "yes" if value else "no"
     return str(value)
 

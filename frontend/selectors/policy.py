@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
 
 from clusters.domain.errors import UnknownSubject
 from clusters.domain.events import PolicyActivated
-from clusters.domain.policy import SETTINGS, Change, Policy, Setting, Value, difference
+from clusters.domain.policy import SETTINGS, Change, Policy, Setting, difference
 from clusters.domain.state import ClusterState
+from clusters.domain.teams import TABLES, Table
 from clusters.eventlog.store import default_log
 from frontend.selectors.clusters import now_of
 from scheduling.domain.policy_commands import Outlook, outlook
@@ -33,8 +34,31 @@ class SettingFacts(msgspec.Struct, frozen=True):
     used: bool  # whether this version reads it
 
 
+class ColumnFacts(msgspec.Struct, frozen=True):
+    """One column of a table: a name, or a whole number in its range."""
+
+    name: str
+    label: str
+    low: int | None  # of numbers
+    high: int | None
+    may_be_null: bool
+
+
+class TableFacts(msgspec.Struct, frozen=True):
+    """One setting with rows."""
+
+    name: str
+    label: str
+    group: str
+    meaning: str
+    least: int  # rows
+    most: int
+    columns: list[ColumnFacts]
+    default: list[dict[str, int | str | None]]
+
+
 class ChangeFacts(msgspec.Struct, frozen=True):
-    """One setting that a version changed."""
+    """One setting that a version changed; a table in words."""
 
     name: str
     old: int | bool | str | None
@@ -96,6 +120,34 @@ def settings_list() -> list[SettingFacts]:
     return [describe(setting) for setting in SETTINGS]
 
 
+def tables_list() -> list[TableFacts]:
+    """All settings with rows."""
+    return [_describe_table(table) for table in TABLES]
+
+
+def _describe_table(table: Table) -> TableFacts:
+    columns = [
+        ColumnFacts(
+            name=column.name,
+            label=column.label,
+            low=None if column.text else column.low,
+            high=None if column.text else column.high,
+            may_be_null=bool(column.auto),
+        )
+        for column in table.columns
+    ]
+    return TableFacts(
+        name=table.name,
+        label=table.label,
+        group=table.group,
+        meaning=table.meaning,
+        least=table.least,
+        most=table.most,
+        columns=columns,
+        default=[asdict(row) for row in getattr(Policy(), table.name)],
+    )
+
+
 def policy_history(cluster: str) -> list[PolicyVersion]:
     """All versions, the newest first; raises UnknownCluster."""
     versions: list[PolicyVersion] = []
@@ -141,14 +193,15 @@ def forecast(state: ClusterState, policy: Policy) -> PolicyForecast:
     return PolicyForecast(changes, _facts(outlook(state, state.policy, now)), _facts(outlook(state, policy, now)))
 
 
-def with_values(policy: Policy, values: Mapping[str, Value]) -> Policy:
-    """The policy with some settings changed; words become what they stand for. Raises InvalidRequest."""
+def with_values(policy: Policy, values: Mapping[str, Any]) -> Policy:
+    """The policy with some settings changed; words become what they stand for, and objects rows. Raises InvalidRequest."""
     typed: dict[str, Any] = {}
     for setting in SETTINGS:
         if setting.name in values:
             value = values[setting.name]
             words = {} if setting.choices is None else {str(word): word for word in setting.choices}
             typed[setting.name] = words.get(str(value), value)
+    typed |= {table.name: table.load(values[table.name]) for table in TABLES if table.name in values}
     return replace(policy, **typed)
 
 

@@ -1,7 +1,7 @@
 """Taking back what a team has borrowed: work of borrowers makes room for a job that waits within its team's quota.
 
 Nothing is evicted unless the job provably starts in the freed space: that has been tried on a fork, by the same placement. The space is
-kept for the job from the same decision on, so that nothing else takes it while the evicted work stops. Who gives: restartable work of teams that
+kept for the job from then on, so that nothing else takes it while the evicted work stops. Who gives: restartable work of teams that
 have more than their quotas, and only while they have. Which of it: the least work lost, domain by domain and over all of them, found by
 taking what costs least until the job fits and giving back what it turns out not to need. Ties end in ids.
 """

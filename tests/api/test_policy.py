@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusters.domain.policy import SETTINGS, Policy
+from clusters.domain.teams import TABLES, Quota
 from clusters.eventlog.live import live
 from tests.api.calls import BASE, Answer, Api, read
 
@@ -36,7 +38,9 @@ def test_the_policy_tells_its_version_and_what_each_setting_is(user: Api, cluste
     answer = user.get(PATH)
     assert (answer.body["version"], answer.headers["ETag"]) == (1, '"1"')
     assert [setting["name"] for setting in answer.body["settings"]] == [setting.name for setting in SETTINGS]
-    assert all(answer.body["policy"][setting["name"]] == setting["default"] for setting in answer.body["settings"])
+    assert [table["name"] for table in answer.body["tables"]] == [table.name for table in TABLES]
+    described = [*answer.body["settings"], *answer.body["tables"]]
+    assert all(answer.body["policy"][thing["name"]] == thing["default"] for thing in described)
 
 
 def test_settings_that_are_left_out_stay_as_they_are(admin: Api, cluster: str) -> None:
@@ -48,13 +52,23 @@ def test_settings_that_are_left_out_stay_as_they_are(admin: Api, cluster: str) -
     assert in_force()[0] == 3
 
 
+def test_a_table_is_sent_whole_and_tells_its_change_in_words(admin: Api, cluster: str) -> None:
+    rows = [{"team": "vision", "gpus": 64, "borrow": 8}, {"team": "*", "gpus": 16}]
+    told = put(admin, change(quotas=rows))
+    assert (told.status, told.body["policy"]["quotas"]) == (200, [rows[0], {**rows[1], "borrow": None}])
+    words = "vision gpus 64 borrows at most 8; * gpus 16 borrows at most all that is left"
+    assert told.body["forecast"]["changes"] == [{"name": "quotas", "old": "none", "new": words}]
+    assert in_force() == (2, Policy(quotas=(Quota(team="vision", gpus=64, borrow=8), Quota(team="*", gpus=16))))
+
+
 def test_a_dry_run_is_refused_as_the_change_would_be(admin: Api, cluster: str) -> None:
     assert put(admin, {**change(slice_size=8), "expected_version": 7}, "?dry_run=true").body["code"] == "state"
     assert put(admin, change(), "?dry_run=true").body["detail"] == "nothing would change: policy 1 says the same"
 
 
 def user_values(policy: Policy) -> dict[str, Any]:
-    return {setting.name: getattr(policy, setting.name) for setting in SETTINGS}
+    tables = {table.name: [asdict(row) for row in getattr(policy, table.name)] for table in TABLES}
+    return {setting.name: getattr(policy, setting.name) for setting in SETTINGS} | tables
 
 
 def test_a_dry_run_tells_what_would_change_and_changes_nothing(admin: Api, cluster: str) -> None:
@@ -95,6 +109,12 @@ def test_a_change_sent_again_under_its_key_is_made_once(admin: Api, cluster: str
         (change(spares_scope="some"), "policy.spares_scope"),
         (change(lending=1), "policy.lending"),
         (change(min_spares=3), "min_spares"),
+        (change(classes=[]), "policy.classes"),
+        (change(classes={}), "policy.classes"),
+        (change(classes=[{"name": "a", "priority": 0}]), "policy.classes[0].ageing"),
+        (change(classes=[{"name": "a", "priority": "0", "ageing": 0}]), "policy.classes[0].priority"),
+        (change(quotas=[{"team": "a", "gpus": 1, "colour": 1}]), "policy.quotas[0].colour"),
+        (change(quotas=[{"team": "a", "gpus": 1}, {"team": "a", "gpus": 1}]), "quotas[1].team"),
         ({**change(slice_size=8), "reason": ""}, "reason"),
         ({**change(slice_size=8), "reason": "  "}, "reason"),
         ({**change(slice_size=8), "by": "eve"}, "by"),
@@ -131,7 +151,9 @@ def test_the_history_is_told_the_newest_first(admin: Api, cluster: str) -> None:
     assert len(admin.get(f"{PATH}history/?limit=1").body["items"]) == 1
 
 
-NAMES = st.sampled_from([*(setting.name for setting in SETTINGS), "policy", "reason", "expected_version"])
+NAMES = st.sampled_from(
+    [*(setting.name for setting in SETTINGS), *(table.name for table in TABLES), "policy", "reason", "expected_version"]
+)
 VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.lists(st.integers(), max_size=2)
 
 

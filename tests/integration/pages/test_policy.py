@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from django.test import Client
 
 from clusters.domain.policy import SETTINGS, Policy, QueueOrder, Setting
+from clusters.domain.teams import TABLES, Quota, Table
 from clusters.eventlog.live import live
 from clusters.eventlog.store import default_log
 from clusters.eventlog.verify import verify
+from frontend.pages.policytables import sent_cells
 from scheduling.domain.decide import decide
 from scheduling.services import policy_change, run_pass
 from tests.integration.pages.test_submit import fields as job_fields
@@ -26,6 +29,7 @@ def fields(policy: Policy | None = None, /, **changed: str) -> dict[str, str]:
     """What a browser sends: switches that are off are left out."""
     values = {setting.name: getattr(policy or Policy(), setting.name) for setting in SETTINGS}
     sent = {name: "" if value is None else "on" if value is True else str(value) for name, value in values.items() if value is not False}
+    sent |= dict(sent_cells(policy or Policy()))
     return {**sent, "expected": str(live(NAME).catch_up().policy_version), **changed}
 
 
@@ -127,6 +131,65 @@ def test_the_page_says_of_each_setting_what_it_is(user: Client, cluster: str, se
     assert setting.unit in part
     assert "Default" in part
     assert ("Not used yet" in part) is not setting.used
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_the_page_says_of_each_table_what_it_is_and_what_it_holds(admin: Client, user: Client, cluster: str, table: Table) -> None:
+    policy_change(cluster=NAME, policy=Policy(quotas=(Quota(team="vision", gpus=64),)), expected=1, by="eve", reason="x")
+    for browser, edited in ((admin, True), (user, False)):
+        part = unescape(browser.get(PATH).content.decode()).split(f'id="{table.name}-label"')[1].split("</table>")[0]
+        assert table.label in part
+        assert table.meaning in part
+        assert all(f'<th scope="col">{column.label}' in part for column in table.columns)
+        assert ("<input" in part) is edited
+        assert ("standard" if table.name == "classes" else "vision") in part
+        assert part.count("<input") == part.count("aria-label=")
+
+
+def test_rows_are_added_changed_and_taken_out_through_the_page(admin: Client, cluster: str) -> None:
+    """The last class is emptied, the first changed, and two quotas come: more than that take another look."""
+    rows = {"classes-0-ageing": "9", "classes-2-name": "", "classes-2-priority": "", "classes-2-ageing": ""}
+    rows |= {"quotas-0-team": "vision", "quotas-0-gpus": "64", "quotas-0-borrow": "8"}
+    rows |= {"quotas-1-team": "*", "quotas-1-gpus": "16", "quotas-1-borrow": ""}
+    shown = admin.post(PATH, fields(**rows))
+    changes = {change["label"]: (change["old"], change["new"]) for change in shown.context["preview"]["changes"]}
+    assert changes["Quotas of teams"] == ("none", "vision gpus 64 borrows at most 8; * gpus 16 borrows at most all that is left")
+    assert 'name="quotas-3-team"' in shown.content.decode()  # two more empty rows
+    sent = {**dict(shown.context["preview"]["values"]), "expected": "1", "reason": "teams", "activate": "1"}
+    assert admin.post(PATH, sent).status_code == 302
+    policy = policy_now()[1]
+    standard, production, _ = Policy().classes
+    assert policy.classes == (replace(standard, ageing=9), production)
+    assert policy.quotas == (Quota(team="vision", gpus=64, borrow=8), Quota(team="*", gpus=16))
+    assert policy == Policy(classes=policy.classes, quotas=policy.quotas)
+
+
+NO_CLASSES = {f"classes-{row}-{name}": "" for row in range(3) for name in ("name", "priority", "ageing")}
+
+
+@pytest.mark.parametrize(
+    ("rows", "cell", "told"),
+    [
+        ({"classes-1-name": "standard"}, "classes-1-name", "Row 2: Name each once."),
+        ({"classes-1-priority": "x"}, "classes-1-priority", "Row 2: Give a whole number from -10000 to 10000."),
+        ({"quotas-1-gpus": "4"}, "quotas-1-team", "Row 2: Give 1 to 64 printable characters."),
+        ({"quotas-1-team": "a"}, "quotas-1-gpus", "Row 2: Give a whole number from 0 to 10000000."),
+        (
+            {f"classes-{row}-{name}": "" for row in range(3) for name in ("name", "priority", "ageing")},
+            "classes-0-name",
+            "Give 1 to 32 rows.",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_row_is_told_at_its_cell(admin: Client, cluster: str, rows: dict[str, str], cell: str, told: str) -> None:
+    blank = {f"quotas-{row}-{name}": "" for row in range(2) for name in ("team", "gpus", "borrow")}
+    answer = admin.post(PATH, fields(reason="x", activate="1", **{**blank, **rows}))
+    assert answer.status_code == 422
+    page = unescape(answer.content.decode())
+    assert page.count('role="alert"') == 1
+    assert told in page
+    assert 'aria-invalid="true"' in page.split(f'name="{cell}"')[1].split(">")[0]
+    assert policy_now()[0] == 1
 
 
 def test_every_version_is_told_with_who_why_and_what(admin: Client, user: Client, cluster: str) -> None:
