@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from clusters.domain.disruption import cause_of, disrupt
 from clusters.domain.errors import BrokenInvariant
+from clusters.domain.exclusive import refresh_closed
 from clusters.domain.ids import Instant
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import ACTIVE, TERMINAL
@@ -135,10 +136,12 @@ def _forget_node(state: ClusterState, job: Job, name: str) -> bool:
 
 def settle(state: ClusterState, job: Job) -> None:
     """Forget an ended job once its work has stopped everywhere; note a stopping one that has."""
+    refresh_closed(state, job)
     if job.held_nodes:
         return
     if job.state in TERMINAL:
         del state.jobs[job.id]
+        state.exclusive.discard(job.id)
         state.ended[job.id] = job.state
         if len(state.ended) > REMEMBERED_JOBS:
             del state.ended[next(iter(state.ended))]

@@ -22,7 +22,7 @@ from clusters.domain.state import ClusterState, Job, Node, Rack, Slice, is_limit
 
 Plain = dict[str, Any]
 
-_NODE_FIELDS = ("name", "rack", "domain", "gpus", "told_domain", "told_gpus", "product", "problem", "failures", "trusted_at", "job")
+_NODE_FIELDS = ("name", "rack", "domain", "gpus", "told_domain", "told_gpus", "product", "problem", "failures", "failed_at", "trusted_at", "job")
 _JOB_FIELDS = (
     "id",
     "seq",
@@ -101,6 +101,7 @@ def load_state(plain: Plain) -> ClusterState:
     state.arrived = dict(plain["arrived"])
     reservations = (Reservation(**{**kept, "nodes": tuple(kept["nodes"])}) for kept in plain["reservations"])
     state.reservations = {reservation.job: reservation for reservation in reservations}
+    state.exclusive = {job.id for job in state.jobs.values() if job.request.exclusive}
     _load_incidents(state, plain)
     state.unbooked = [Loss(**{**plain_loss, "cause": LossCause(plain_loss["cause"])}) for plain_loss in plain["unbooked"]]
     state.lost_work = {(team, cause): (rollback, stall) for team, cause, rollback, stall in plain["lost_work"]}

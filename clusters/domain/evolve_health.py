@@ -59,6 +59,8 @@ def _mark(state: ClusterState, event: Event, payload: _Marking) -> None:
     if not set_mark(node.marks, flag, event.source, mark):
         return
     if isinstance(payload, ev.NodeFailed):
+        if new:
+            _note_failure(state, node, event.occurred_at)
         _failed(state, node, payload, event.occurred_at, new=new)
     if event.source == SCHEDULER or flag is Flag.UNREACHABLE:
         state.watched.add(node.name)
@@ -72,6 +74,15 @@ def _taken_out(node: Node, flag: Flag, at: Instant) -> None:
     if not any(mark.on for (other, source), mark in node.marks.items() if source == SCHEDULER and other in TAKEN_OUT and other is not flag):
         node.verdicts.append(at)
         del node.verdicts[:-MAX_VERDICTS]
+
+
+def _note_failure(state: ClusterState, node: Node, at: Instant) -> None:
+    """The last failure counts, whatever order they are reported in."""
+    if node.failed_at is None or node.failed_at < at:
+        node.failed_at = at
+        space = state.built_space
+        if space is not None:
+            space.note_failure(space.topology.index[node.name], at)
 
 
 def _failed(state: ClusterState, node: Node, payload: ev.NodeFailed, at: Instant, *, new: bool) -> None:

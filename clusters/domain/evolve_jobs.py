@@ -12,6 +12,7 @@ from clusters.domain.errors import BrokenInvariant
 from clusters.domain.events import Event
 from clusters.domain.evolve_queue import await_others, dequeue, enqueue, forget_dependent, tell_dependents
 from clusters.domain.evolve_space import free_reservation
+from clusters.domain.exclusive import refresh_closed
 from clusters.domain.ids import Instant, job_id
 from clusters.domain.jobs import ACTIVE, TERMINAL, JobState
 from clusters.domain.lost_work import LossCause
@@ -29,6 +30,8 @@ def _submitted(state: ClusterState, event: Event, payload: ev.JobSubmitted) -> N
     )
     job.arrival = payload.arrival
     state.jobs[name] = job
+    if payload.request.exclusive:
+        state.exclusive.add(name)
     if payload.arrival:
         plan, _, row = payload.arrival.rpartition(":")
         state.arrived[plan] = max(state.arrived.get(plan, 0), int(row) + 1)
@@ -87,6 +90,7 @@ def _placed(state: ClusterState, event: Event, payload: ev.JobPlaced) -> None:
     job.placed_at = event.occurred_at
     job.started_at = job.resumed_at = None
     job.slices = [hold_slice(state, job, part) for part in payload.slices]
+    refresh_closed(state, job)
     want_spares(state, job, wanted=True)
 
 
@@ -185,6 +189,7 @@ def _moved(state: ClusterState, event: Event, payload: ev.SliceMoved) -> None:
     if payload.released:
         leave_behind(state, job, payload.slice, payload.released, event.occurred_at)
     job.slices[payload.slice] = hold_slice(state, job, payload.assignment)
+    refresh_closed(state, job)
     want_spares(state, job, wanted=True)
     job.moves += 1
     _count(state, "moves")

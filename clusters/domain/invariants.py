@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from clusters.domain.books import PLACEABLE, Use
 from clusters.domain.books_of import domain_uses, read_books
+from clusters.domain.exclusive import closed_by
 from clusters.domain.health import condition_of
 from clusters.domain.jobs import ACTIVE, QUEUED
 from clusters.domain.queue import place_of
@@ -24,6 +25,7 @@ def check(state: ClusterState) -> list[str]:
         *_queue_is_the_waiting(state),
         *_usage_is_true(state),
         *_limits_run(state),
+        *_exclusive_work_is_alone(state),
         *_space_is_true(state),
     ]
 
@@ -110,6 +112,18 @@ def _usage_is_true(state: ClusterState) -> Iterator[str]:
 def _limits_run(state: ClusterState) -> Iterator[str]:
     if {job.id for job in state.jobs.values() if is_limited(job)} != state.limited:
         yield "the jobs whose time limit runs are not those that are listed so"
+
+
+def _exclusive_work_is_alone(state: ClusterState) -> Iterator[str]:
+    asked = {job.id for job in state.jobs.values() if job.request.exclusive}
+    if asked != state.exclusive:
+        yield f"jobs listed as exclusive are {sorted(state.exclusive)}, not {sorted(asked)}"
+    for name in sorted(asked):
+        closed = closed_by(state, state.jobs[name], state.topology)
+        for node in state.nodes.values():
+            domain = state.topology.domain_index.get(node.domain or "", -1)
+            if domain >= 0 and closed >> domain & 1 and {node.job, *node.shares} - {"", name}:
+                yield f"node {node.name} is in a domain of {name}, which is exclusive, and held by {node.job or sorted(node.shares)}"
 
 
 def _space_is_true(state: ClusterState) -> Iterator[str]:

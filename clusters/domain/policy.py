@@ -225,7 +225,6 @@ SETTINGS: tuple[Setting, ...] = (
         group=_FAILURES,
         unit="seconds",
         high=30 * DAY_S,
-        used=False,
         meaning="A domain in which a node failed less than this ago is chosen after others that serve as well.",
     ),
     Setting(

@@ -7,6 +7,7 @@ many jobs, works on its own space and disturbs nobody. `stamp[d]` is the positio
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 
 from clusters.domain.ids import Instant
 from clusters.domain.policy import Policy, SparesScope
@@ -100,10 +101,8 @@ class Space:
     def note_failure(self, node: int, at: Instant) -> None:
         """Record that the node failed then; of a domain's failures the last counts, whatever order they are reported in."""
         domain = self.topology.domain_of[node]
-        known = [failed for failed, other in self.failures if other == domain]
-        if not known or known[0] < at:
-            self.failures = sorted([*(failure for failure in self.failures if failure[1] != domain), (at, domain)])
-            self._touch(domain)
+        self.failures = last_failures([*self.failures, (at, domain)])
+        self._touch(domain)
 
     def failed_since(self, since: Instant) -> int:
         """Mask of the domains in which a node has failed after that instant."""
@@ -199,3 +198,12 @@ class Space:
 
 def _with(mask: int, bit: int, on: bool) -> int:
     return mask | bit if on else mask & ~bit
+
+
+def last_failures(found: Iterable[tuple[Instant | None, int]]) -> list[tuple[Instant, int]]:
+    """The last failure of each domain, for (when, domain) of some, sorted."""
+    last: dict[int, Instant] = {}
+    for at, domain in found:
+        if at is not None and at > last.get(domain, at - 1):
+            last[domain] = at
+    return sorted((at, domain) for domain, at in last.items())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.clock import Clock
+from clusters.domain.exclusive import closed_domains
 from clusters.domain.health import SCHEDULER, Flag, Marks
 from clusters.domain.ids import Instant
 from clusters.domain.incidents import Breaker, Incident
@@ -18,7 +19,7 @@ from clusters.domain.policy import Policy
 from clusters.domain.queue import Line, Queue
 from clusters.domain.reservations import Reservation
 from clusters.domain.signals import Heard
-from clusters.domain.space import Space
+from clusters.domain.space import Space, last_failures
 from clusters.domain.topology import Site, Topology, build_topology
 from clusters.domain.usage import Usage
 
@@ -41,6 +42,7 @@ class Node:
         "condition",
         "domain",
         "evidence",
+        "failed_at",
         "failures",
         "gpus",
         "job",
@@ -70,6 +72,7 @@ class Node:
         self.marks: Marks = {}
         self.condition = Condition.HEALTHY
         self.failures = 0  # NodeFailed events that changed something
+        self.failed_at: Instant | None = None  # the last of them
         self.verdicts: list[Instant] = []  # when verdicts last took it out, at most health.MAX_VERDICTS
         self.trusted_at: Instant | None = None  # when a person last released it: what was before does not count as flapping
         self.job = ""  # holds the whole node
@@ -223,6 +226,7 @@ class ClusterState:
         self.plans: dict[str, list[int]] = {}  # plan -> positions of its ArrivalsPlanned events
         self.arrived: dict[str, int] = {}  # plan -> rows submitted so far
         self.reservations: dict[str, Reservation] = {}  # by the job they are for
+        self.exclusive: set[str] = set()  # jobs that let no other work into their domains
         self.unbooked: list[Loss] = []  # disruptions that are over, not in the log yet
         self.lost_work: dict[tuple[str, str], tuple[int, int]] = {}  # (team, cause) -> rollback and stall, in GPU-seconds
         self.watched: set[str] = set()  # nodes with signals, out of reach, or with a flag that a verdict has set
@@ -259,6 +263,9 @@ class ClusterState:
         space.stamp = [self.seq] * len(space.stamp)
         for index, site in enumerate(space.topology.nodes):
             self._fill(space, index, self.nodes[site.name])
+        failed = (self.nodes[site.name].failed_at for site in space.topology.nodes)
+        space.failures = last_failures(zip(failed, space.topology.domain_of, strict=True))
+        space.closed = closed_domains(self, space.topology)
         for reservation in self.reservations.values():
             for name in reservation.nodes:
                 if name in space.topology.index:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from clusters.domain.books import Condition
 from clusters.domain.decision import Refusal
-from clusters.domain.ids import Instant
+from clusters.domain.ids import SECOND, Instant
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import JobRequest
 from clusters.domain.space import Space
@@ -35,7 +35,7 @@ class Trial:
 
     def place(self, request: JobRequest) -> Placement | Refusal:
         """Where the request would run now."""
-        return place(self.space, request, self.policy)
+        return place(self.space, request, self.policy, self.recent)
 
     def take(self, request: JobRequest, placement: Placement) -> None:
         """The request gets these nodes, and their domains owe its spares."""
@@ -44,6 +44,9 @@ class Trial:
         if len(placement) > 1 or len(placement[0].nodes) > 1:
             for assignment in placement:
                 self.space.add_want(self.topology.domain_index[assignment.domain], request.spares)
+        if request.exclusive:
+            for assignment in placement:
+                self.space.closed |= 1 << self.topology.domain_index[assignment.domain]
 
     def take_slice(self, assignment: SliceAssignment) -> None:
         """The slice gets its nodes, or the GPUs of its only node."""
@@ -66,6 +69,11 @@ class Trial:
     def final(self, request: JobRequest, refusal: Refusal) -> Refusal:
         """The refusal, or a graver one where the request could never be placed."""
         return could_never_fit(self._whole, request, self.policy) or self.reasons(refusal)
+
+    @cached_property
+    def recent(self) -> int:
+        """Mask of the domains in which a node has failed of late: chosen after others that serve as well."""
+        return self.space.failed_since(self.now - self.policy.incident_memory_s * SECOND)
 
     @cached_property
     def _conditions(self) -> Counter[Condition]:
