@@ -22,7 +22,20 @@ from clusters.domain.state import ClusterState, Job, Node, Rack, Slice, is_limit
 
 Plain = dict[str, Any]
 
-_NODE_FIELDS = ("name", "rack", "domain", "gpus", "told_domain", "told_gpus", "product", "problem", "failures", "failed_at", "trusted_at", "job")
+_NODE_FIELDS = (
+    "name",
+    "rack",
+    "domain",
+    "gpus",
+    "told_domain",
+    "told_gpus",
+    "product",
+    "problem",
+    "failures",
+    "failed_at",
+    "trusted_at",
+    "job",
+)
 _JOB_FIELDS = (
     "id",
     "seq",
