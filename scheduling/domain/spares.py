@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from clusters.domain.decision import Refusal
 from clusters.domain.ids import Duration, Instant
 from clusters.domain.job_events import SliceAssignment
-from clusters.domain.jobs import ACTIVE, JobKind
 from clusters.domain.policy import Policy
 from clusters.domain.space import Space
-from clusters.domain.state import ClusterState, Job
+from clusters.domain.state import ClusterState
 from scheduling.domain.lost_work import rolled_back
+from scheduling.domain.moving import Work, frees, movable_groups, names_of, price, take_away, work_by_domain
 from scheduling.domain.placement import place_shape
 from scheduling.domain.shape import slice_shape
 from scheduling.domain.trial import Trial
@@ -71,10 +71,6 @@ class Restoration:
         return sum(move.cost for move in self.moves)
 
 
-#: A slice of a job: (job, number).
-Work = tuple[Job, int]
-
-
 def domain_spares(state: ClusterState) -> list[DomainSpares]:
     """Every domain that should have spares, in index order."""
     found: list[DomainSpares] = []
@@ -118,39 +114,6 @@ def restore(state: ClusterState, spares: DomainSpares, work: Sequence[Work], now
 # ---- what could move
 
 
-def work_by_domain(state: ClusterState) -> dict[str, list[Work]]:
-    """The slices of all jobs, by the domain they are in; the oldest jobs first."""
-    found: dict[str, list[Work]] = {}
-    for name in sorted(state.jobs):
-        job = state.jobs[name]
-        for number, part in enumerate(job.slices):
-            found.setdefault(part.domain, []).append((job, number))
-    return found
-
-
-def movable_groups(state: ClusterState, domain: str, work: Sequence[Work]) -> Iterator[list[Work]]:
-    """What must move together to free whole nodes: a slice, or all that share a node."""
-    shared: dict[str, list[Work]] = {}
-    for job, number in work:
-        part = job.slices[number]
-        if not part.gpus:
-            if movable(state, job):
-                yield [(job, number)]
-        elif part.nodes[0] is not None:
-            shared.setdefault(part.nodes[0], []).append((job, number))
-    for node, group in sorted(shared.items()):
-        all_of_it = len(group) == len(state.nodes[node].shares)  # else some work there is ending, and nobody can move it
-        if all_of_it and all(movable(state, job) for job, _ in group):
-            yield group
-
-
-def movable(state: ClusterState, job: Job) -> bool:
-    """Whether the job may be stopped and started again, and holds still enough for it."""
-    settled = job.state in ACTIVE and job.id not in state.lost and not job.leaving
-    asked = job.request.restartable and (job.request.kind is not JobKind.INTERACTIVE or state.policy.interactive_preemptible)
-    return settled and asked
-
-
 def _options(state: ClusterState, spares: DomainSpares, groups: Sequence[list[Work]]) -> Iterator[list[Work]]:
     """Each group that may suffice alone, and of the others as many together as suffice, in the order given: the cheapest first."""
     small: list[list[Work]] = []
@@ -165,25 +128,6 @@ def _options(state: ClusterState, spares: DomainSpares, groups: Sequence[list[Wo
         if frees(state, together) >= spares.missing:
             yield together
             return
-
-
-def frees(state: ClusterState, group: Sequence[Work]) -> int:
-    """Placeable nodes that are free once all of this has moved."""
-    nodes = {name for job, number in group for name in job.slices[number].nodes if name is not None}
-    return sum(state.nodes[name].placeable for name in nodes)
-
-
-def names_of(group: Sequence[Work]) -> tuple[tuple[str, int], ...]:
-    """What ends every tie."""
-    return tuple((job.id, number) for job, number in group)
-
-
-# ---- what it costs
-
-
-def price(state: ClusterState, group: Sequence[Work], now: Instant) -> Duration:
-    """GPU-time done again if all of this moves."""
-    return sum(rolled_back(state, job, number, now) for job, number in group)
 
 
 # ---- whether it would do
@@ -208,19 +152,6 @@ def _prove(trial: Trial, domain: str, group: Sequence[Work]) -> list[SliceAssign
     homes = {topology.domain_index[place.domain] for place in places}
     worse = any(_missing(space, home, policy) > _missing(trial.state.space, home, policy) for home in homes)
     return None if worse or _missing(space, index, policy) else places
-
-
-def take_away(trial: Trial, domain: int, job: Job, number: int) -> None:
-    """The slice leaves the domain (by index), which then owes no spares for it."""
-    part, topology = job.slices[number], trial.topology
-    names = [name for name in part.nodes if name is not None]
-    if part.gpus:
-        trial.space.give_gpus(topology.index[names[0]], sum(1 << gpu for gpu in part.gpus))
-        return
-    if job.width > 1:
-        trial.space.drop_want(domain, job.request.spares)
-    first = topology.domains[domain].first
-    trial.space.give_mask(domain, sum(1 << topology.index[name] - first for name in names))
 
 
 def _missing(space: Space, domain: int, policy: Policy) -> int:

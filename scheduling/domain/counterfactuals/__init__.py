@@ -8,6 +8,7 @@ from clusters.domain.ids import Instant
 from clusters.domain.jobs import QUEUED, JobState
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.counterfactuals.ends import ends
+from scheduling.domain.counterfactuals.moves import moves, preemptions
 from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question
 from scheduling.domain.counterfactuals.releases import others_finished, released, team_uses_less, time_come
 from scheduling.domain.counterfactuals.repairs import repairs
@@ -20,7 +21,7 @@ Finder = Callable[[Question], Counterfactual | None]
 #: What keeps the job from its turn, whatever room there is; and what makes room: what comes by itself, what an operator can do, what the
 #: user can. They are told in this order.
 TERMS: tuple[Finder, ...] = (released, others_finished, time_come, team_uses_less)
-ROOM: tuple[Finder, ...] = (ends, repairs, smaller_slices, less, lower_settings)
+ROOM: tuple[Finder, ...] = (ends, repairs, moves, preemptions, smaller_slices, less, lower_settings)
 
 
 def counterfactuals(state: ClusterState, job: Job, now: Instant) -> tuple[Counterfactual, ...]:

@@ -16,15 +16,23 @@ from scheduling.domain.trial import Trial
 
 def smaller_slices(question: Question) -> Counterfactual | None:
     """The largest smaller slice with which the job would start now."""
-    shape = shape_of(question.state.topology, question.request, question.state.policy)
-    if isinstance(shape, Refusal) or shape.gpus or question.request.parts:
+    largest = _largest_slice(question, question.request)
+    if not largest or question.request.parts:
         return None
     trial = _settled(question)
-    for size in range(shape.sizes[0] - 1, 0, -1):
-        wanted = _variant(question.request, max_slice=size)
-        if wanted is not None and question.fits(trial, wanted):
-            return Counterfactual(kind=Kind.SLICE, text=f"it would start now if a slice were {_nodes(size)}", params={"max_slice": size})
+    while largest > 1:
+        wanted = _variant(question.request, max_slice=largest - 1)
+        largest = _largest_slice(question, wanted) if wanted is not None else 0
+        if wanted is not None and largest and question.fits(trial, wanted):
+            text = f"it would start now if a slice were {_nodes(largest)}"
+            return Counterfactual(kind=Kind.SLICE, text=text, params={"max_slice": largest})
     return None
+
+
+def _largest_slice(question: Question, request: JobRequest) -> int:
+    """Nodes of the largest slice that the request is cut into; 0 where it is not cut, or cannot be."""
+    shape = shape_of(question.state.topology, request, question.state.policy)
+    return 0 if isinstance(shape, Refusal) or shape.gpus else max(shape.sizes)
 
 
 def less(question: Question) -> Counterfactual | None:

@@ -1,0 +1,212 @@
+"""Which running work would have to be elsewhere, or wait: one domain is freed, and each piece of work has a proven new place; or work of
+less priority gives its nodes back.
+
+Candidates are found by counting, domain by domain: what has to leave for one more slice to fit there, at the least cost. Only those are
+proven, the cheapest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from clusters.domain.decision import Refusal
+from clusters.domain.disruption import age_of_work
+from clusters.domain.ids import Duration
+from clusters.domain.job_events import SliceAssignment
+from clusters.domain.state import Job
+from clusters.domain.teams import class_of
+from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, gone, gpu_hours, listed
+from scheduling.domain.moving import Work, frees, movable_groups, names_of, price, take_away, work_by_domain
+from scheduling.domain.placement import place_shape
+from scheduling.domain.preemption import gpus_held, may_be_preempted
+from scheduling.domain.shape import Shape, shape_of, slice_shape
+from scheduling.domain.trial import Trial
+
+#: Domains for which moves are proven, the cheapest first.
+MOST_PROOFS = 24
+
+
+class _Option(NamedTuple):
+    """What would leave one domain. Options compare by cost, then by place."""
+
+    cost: Duration
+    domain: int
+    work: list[Work]
+
+
+def moves(question: Question) -> Counterfactual | None:
+    """The cheapest restartable work of one domain that has a place elsewhere and makes room by leaving."""
+    shape = _shape(question)
+    if shape is None:
+        return None
+    for option in sorted(_options(question, shape), key=lambda option: option[:2])[:MOST_PROOFS]:
+        places = _new_places(question, option)
+        if places is not None and question.starts(question.fork(_moved(option, places))):
+            return _told_moves(question, option, places)
+    return None
+
+
+def _shape(question: Question) -> Shape | None:
+    """The shape of a request for whole nodes; work below a node makes no room by domains."""
+    shape = shape_of(question.state.topology, question.request, question.state.policy)
+    return None if isinstance(shape, Refusal) or shape.gpus else shape
+
+
+def _lacking(question: Question, shape: Shape, domain: int) -> int:
+    """Nodes that must leave the domain at least, for one more slice to fit."""
+    space, policy = question.state.space, question.state.policy
+    kept = space.owed(domain, policy) if shape.small else 0
+    return min(shape.sizes) + max(shape.floor, kept) - space.count[domain]
+
+
+def _options(question: Question, shape: Shape) -> list[_Option]:
+    state, topology = question.state, question.state.topology
+    found: list[_Option] = []
+    for name, work in work_by_domain(state).items():
+        domain = topology.domain_index.get(name)
+        if domain is None or (lacking := _lacking(question, shape, domain)) <= 0:
+            continue
+        groups = [group for group in movable_groups(state, name, work) if frees(state, group)]
+        chosen = _cover(question, groups, lacking)
+        if chosen:
+            found.append(_Option(price(state, chosen, question.now), domain, chosen))
+    return found
+
+
+def _cover(question: Question, groups: Sequence[list[Work]], lacking: int) -> list[Work]:
+    """Groups that free so many nodes: the cheapest alone, or the cheapest together without the needless; none where all do not."""
+    state = question.state
+    ranked = sorted(groups, key=lambda group: (price(state, group, question.now), names_of(group)))
+    together: list[list[Work]] = []
+    for group in ranked:
+        together.append(group)
+        if _freed(question, together) >= lacking:
+            break
+    else:
+        return []
+    for group in together[::-1]:
+        rest = [other for other in together if other is not group]
+        if _freed(question, rest) >= lacking:
+            together = rest
+    alone = next((group for group in ranked if frees(state, group) >= lacking), None)
+    flat = [work for group in together for work in group]
+    return alone if alone is not None and price(state, alone, question.now) < price(state, flat, question.now) else flat
+
+
+def _freed(question: Question, groups: Sequence[list[Work]]) -> int:
+    return frees(question.state, [work for group in groups for work in group])
+
+
+def _new_places(question: Question, option: _Option) -> list[SliceAssignment] | None:
+    """Where the work would run, beside the job that waits for its nodes; None unless all of it has a place."""
+    trial = question.fork(_taken_away(option))
+    question.tries -= 1
+    own = trial.place(question.request)
+    if isinstance(own, Refusal):
+        return None
+    trial.take(question.request, own)
+    places: list[SliceAssignment] = []
+    for job, number in option.work:
+        shape = slice_shape(trial.topology, job.request, trial.policy, len(job.slices[number].nodes))
+        outcome = place_shape(trial.space, shape, trial.policy, (~(1 << option.domain),))
+        if isinstance(outcome, Refusal):
+            return None
+        _settle(trial, job, outcome[0])
+        places.append(outcome[0])
+    return places
+
+
+def _taken_away(option: _Option) -> Change:
+    def change(trial: Trial) -> None:
+        for job, number in option.work:
+            take_away(trial, option.domain, job, number)
+
+    return change
+
+
+def _moved(option: _Option, places: Sequence[SliceAssignment]) -> Change:
+    def change(trial: Trial) -> None:
+        _taken_away(option)(trial)
+        for (job, _), place in zip(option.work, places, strict=True):
+            _settle(trial, job, place)
+
+    return change
+
+
+def _settle(trial: Trial, job: Job, place: SliceAssignment) -> None:
+    trial.take_slice(place)
+    if job.width > 1:
+        trial.space.add_want(trial.topology.domain_index[place.domain], job.request.spares)
+
+
+def _told_moves(question: Question, option: _Option, places: Sequence[SliceAssignment]) -> Counterfactual:
+    pieces = [
+        {"job": job.id, "slice": number, "domain": place.domain, "nodes": place.nodes, "gpus": place.gpus}
+        for (job, number), place in zip(option.work, places, strict=True)
+    ]
+    names = list(dict.fromkeys(job.id for job, _ in option.work))
+    where = list(dict.fromkeys(place.domain for place in places))
+    home = question.state.topology.domains[option.domain].name
+    text = f"it would start if {listed(names)} moved from {home} to {listed(where)}"
+    cost = gpu_hours(option.cost)
+    return Counterfactual(kind=Kind.MOVE, text=text, params={"jobs": tuple(names), "moves": tuple(pieces)}, cost_gpu_hours=cost)
+
+
+# ---- work that would wait
+
+
+def preemptions(question: Question) -> Counterfactual | None:
+    """The cheapest restartable work of less priority whose nodes the job could have: of one domain, or of all."""
+    victims = _victims(question)
+    plans = [plan for group in _by_domain(question, victims) if (plan := question.least(group, gone))]
+    plans += [plan] if (plan := question.least(victims, gone)) else []
+    for plan in sorted(plans, key=lambda plan: (sum(_lost(question, job) for job in plan), [job.seq for job in plan])):
+        if question.starts(question.fork(gone(plan))):
+            return _told_victims(question, plan)
+    return None
+
+
+def _victims(question: Question) -> list[Job]:
+    """Work that may give way to the job, the cheapest first."""
+    state, own = question.state, _priority(question, question.job)
+    found = [job for job in state.jobs.values() if may_be_preempted(state.policy, job) and _priority(question, job) < own]
+    return sorted(found, key=lambda job: (_lost(question, job), job.seq))
+
+
+def _priority(question: Question, job: Job) -> int:
+    """What a job has by its class and its own priority; how long it has waited gives no right to other jobs' nodes."""
+    return class_of(question.state.policy.classes, job.request.priority_class).priority + job.priority
+
+
+def _lost(question: Question, job: Job) -> Duration:
+    return gpus_held(question.state, job) * age_of_work(job, question.now)
+
+
+def _by_domain(question: Question, victims: Sequence[Job]) -> list[list[Job]]:
+    """The victims in each domain that has room for one more slice without them."""
+    shape = _shape(question)
+    if shape is None:
+        return []
+    state = question.state
+    domains: dict[str, list[Job]] = {}
+    for job in victims:
+        for name in dict.fromkeys(part.domain for part in job.slices):
+            domains.setdefault(name, []).append(job)
+    found: list[list[Job]] = []
+    for name, jobs in domains.items():
+        inside = {node for job in jobs for part in job.slices if part.domain == name for node in part.nodes if node is not None}
+        domain = state.topology.domain_index.get(name)
+        if domain is not None and len(inside) >= _lacking(question, shape, domain):
+            found.append(jobs)
+    return found
+
+
+def _told_victims(question: Question, jobs: Sequence[Job]) -> Counterfactual:
+    names = tuple(job.id for job in jobs)
+    trial = question.fork(gone(jobs))
+    outcome = trial.place(question.request)
+    nodes = () if isinstance(outcome, Refusal) else tuple(name for part in outcome for name in part.nodes)
+    text = f"it would start if {listed(names)} gave way, of less priority"
+    cost = gpu_hours(sum(_lost(question, job) for job in jobs))
+    return Counterfactual(kind=Kind.PREEMPT, text=text, params={"jobs": names, "nodes": nodes}, cost_gpu_hours=cost)
