@@ -7,6 +7,7 @@ from django.urls.converters import StringConverter
 
 from clusters.domain.commands import NodeVerb
 from clusters.eventlog.facts import MAX_CLUSTER
+from clusters.signals.formats import FORMATS
 
 
 class ClusterName(StringConverter):
@@ -36,6 +37,13 @@ class JobVerbName(StringConverter):
     regex = "cancel|hold|release"
 
 
+class SignalFormatName(StringConverter):
+    """A format that signals may come in."""
+
+    regex = "|".join(FORMATS)
+
+
+register_converter(SignalFormatName, "signal_format")
 register_converter(ClusterName, "cluster")
 register_converter(JobId, "job")
 register_converter(NodeVerbName, "node_verb")

@@ -1,4 +1,4 @@
-"""Who may do what: four roles, each of which may all that the one before it may, and one table of permissions.
+"""Who may do what: four roles, each of which may all that the one before it may, one beside them, and one table of permissions.
 
 A role is a Django group of its name; a superuser is an administrator. Without a role nothing is allowed. A caller is a person with a
 session, or a token that acts for one: with at most that person's role, and perhaps in one cluster only.
@@ -15,17 +15,18 @@ from django.db.models import Q, QuerySet
 
 
 class Role(StrEnum):
-    """What somebody is here for, least first."""
+    """What somebody is here for: the ladder, least first, and beside it programs that send signals."""
 
     VIEWER = "viewer"
     RESEARCHER = "researcher"
     OPERATOR = "operator"
     ADMIN = "admin"
+    SIGNALS = "signals"
 
     @property
     def rank(self) -> int:
-        """More may more."""
-        return list(Role).index(self)
+        """More may more; who only sends signals is below everybody."""
+        return -1 if self is Role.SIGNALS else list(Role).index(self)
 
 
 class Permission(StrEnum):
@@ -39,6 +40,7 @@ class Permission(StrEnum):
     ANY_JOB = "any_job"  # the same with the jobs of others
     NODES = "nodes"  # say things of nodes and racks
     INVENTORY = "inventory"  # import what exists
+    SIGNALS = "signals"  # send signals about the health of nodes
     POLICY = "policy"  # change the policy
     USERS = "users"  # make users, give roles, deactivate
     ANY_TOKEN = "any_token"  # see and revoke the tokens of others
@@ -54,6 +56,7 @@ LEAST_ROLE: dict[Permission, Role | None] = {
     Permission.ANY_JOB: Role.OPERATOR,
     Permission.NODES: Role.OPERATOR,
     Permission.INVENTORY: Role.OPERATOR,
+    Permission.SIGNALS: Role.OPERATOR,
     Permission.POLICY: Role.ADMIN,
     Permission.USERS: Role.ADMIN,
     Permission.ANY_TOKEN: Role.ADMIN,
@@ -64,6 +67,7 @@ ROLE_MEANING: dict[Role, str] = {
     Role.RESEARCHER: "also submits jobs, and cancels, holds and releases their own",
     Role.OPERATOR: "also acts on nodes, on any job, and imports inventories",
     Role.ADMIN: "also changes policies, users and the tokens of others",
+    Role.SIGNALS: "sends signals about nodes, and may do nothing else",
 }
 
 
@@ -81,6 +85,8 @@ class Caller:
         least = LEAST_ROLE[permission]
         if least is None:
             return self.name != ""
+        if self.role is Role.SIGNALS:
+            return permission is Permission.SIGNALS
         return self.role is not None and self.role.rank >= least.rank
 
     def sees(self, cluster: str) -> bool:
@@ -123,5 +129,8 @@ def administrators() -> QuerySet[User]:
 
 
 def lower(first: Role, second: Role | None) -> Role | None:
-    """The role that may less; none where either is none."""
-    return None if second is None else min(first, second, key=lambda role: role.rank)
+    """The role that may only what both may; none where either is none, or where they have nothing in common."""
+    if second is None:
+        return None
+    less, more = sorted((first, second), key=lambda role: role.rank)
+    return less if less is not Role.SIGNALS or Caller(name="", role=more).may(Permission.SIGNALS) else None

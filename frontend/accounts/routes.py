@@ -78,6 +78,8 @@ API: dict[str, Row] = {
     "api:job-checkpoint": {"POST": Permission.OWN_JOBS},  # likewise
     "api:job-priority": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for
     "api:job-verb": {"POST": Permission.OWN_JOBS},  # likewise
+    "api:signals": {"POST": Permission.SIGNALS},
+    "api:signals-format": {"POST": Permission.SIGNALS},
     "api:nothing": _READ_ANY_METHOD,
 }
 

@@ -16,7 +16,7 @@ from clusters.domain.errors import InvalidRequest
 from clusters.eventlog.store import default_log
 from frontend.accounts.access import caller_of
 from frontend.accounts.models import ApiToken
-from frontend.accounts.roles import Permission, Role, role_of
+from frontend.accounts.roles import Permission, Role, lower, role_of
 from frontend.accounts.tokens import DAYS, DEFAULT_DAYS, token_create, token_revoke
 
 security = logging.getLogger("slicekeeper.security")
@@ -69,7 +69,7 @@ def _tokens(request: HttpRequest, *, problem: str = "", **more: Any) -> HttpResp
     own = role_of(owner)
     context = {
         "lists": [{"title": "Your tokens", "rows": _rows(known.filter(user=owner)), "own": True}],
-        "roles": [role.value for role in Role if own is not None and role.rank <= own.rank],
+        "roles": [role.value for role in Role if lower(role, own) is role],
         "known": default_log().clusters(),
         "lifetimes": LIFETIMES,
         "usual": DEFAULT_DAYS,

@@ -16,6 +16,7 @@ from frontend.api.jobs import JobListView, JobPreviewView, JobView, JobWhyView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView
 from frontend.api.policy import PolicyHistoryView, PolicyView
 from frontend.api.root import NothingHereView, SchemaView
+from frontend.api.signals import SignalFormatView, SignalsView
 from frontend.api.space import DomainListView, DomainView, SliceListView
 
 of_cluster = [
@@ -28,6 +29,8 @@ of_cluster = [
     path("capacity/", CapacityView.as_view(), name="capacity"),
     path("spares/", SparesView.as_view(), name="spares"),
     path("incidents/", IncidentListView.as_view(), name="incidents"),
+    path("signals/", SignalsView.as_view(), name="signals"),
+    path("signals/<signal_format:form>/", SignalFormatView.as_view(), name="signals-format"),
     path("domains/", DomainListView.as_view(), name="domains"),
     path("domains/<str:domain>/", DomainView.as_view(), name="domain"),
     path("slices/", SliceListView.as_view(), name="slices"),

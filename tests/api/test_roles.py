@@ -29,7 +29,8 @@ from tests.support.people import browser_of, make_user
 
 EVERYBODY = "everybody"  # also who is not signed in
 ACCOUNT = "account"  # also who has no role
-VIEWER, RESEARCHER, OPERATOR, ADMIN = Role
+SENDERS = "senders"  # operators, administrators, and who may send signals and nothing else
+VIEWER, RESEARCHER, OPERATOR, ADMIN, SIGNALS = Role
 
 #: The least role for each method of each route; a method that is not here does not exist.
 MATRIX: dict[str, dict[str, str]] = {
@@ -89,13 +90,15 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:job-assignment": {"GET": VIEWER},
     "api:job-checkpoint": {"POST": OPERATOR},  # of a job of somebody else
     "api:job-verb": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
+    "api:signals": {"POST": SENDERS},
+    "api:signals-format": {"POST": SENDERS},
     "api:nothing": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), VIEWER),
 }
 
 SOCKET_MATRIX: dict[str, str | None] = {"ws:live": VIEWER, "ws:nothing": None}
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
-RANK = [EVERYBODY, ACCOUNT, *Role]
+RANK = [EVERYBODY, ACCOUNT, VIEWER, RESEARCHER, OPERATOR, ADMIN]
 
 #: Ids that nobody has: who is let in is told that there is nothing.
 NOBODYS = {"<int:user>": "999999", "<int:token>": "999999"}
@@ -162,7 +165,14 @@ def expected(least: str | None, who: str) -> str:
         return "sign in"
     if least is None:
         return "no such method"
-    return "in" if RANK.index(who) >= RANK.index(least) else "refused"
+    return "in" if lets_in(least, who) else "refused"
+
+
+def lets_in(least: str, who: str) -> bool:
+    """Whether somebody may do what takes at least a role."""
+    if who == SIGNALS:
+        return least in (EVERYBODY, ACCOUNT, SENDERS)
+    return RANK.index(who) >= RANK.index(OPERATOR if least == SENDERS else least)
 
 
 @pytest.mark.django_db
@@ -255,4 +265,4 @@ async def test_every_socket(closed_hub: None, who: str, by: str) -> None:
     for name, path in (("ws:live", f"/ws/clusters/{NAME}/"), ("ws:nothing", "/ws/other/")):
         least = SOCKET_MATRIX[name]
         async with Socket(path, **identity) as socket:
-            assert await socket.opened() is (least is not None and RANK.index(who) >= RANK.index(least)), name
+            assert await socket.opened() is (least is not None and lets_in(least, who)), name

@@ -35,6 +35,7 @@ SAMPLES = {
     "<job:job>": "j000001",
     "<node_verb:verb>": "fail",
     "<job_verb:verb>": "cancel",
+    "<signal_format:form>": "alertmanager",
     "<int:user>": "1",
     "<int:token>": "1",
     "<uuid:upload>": "00000000-0000-4000-8000-000000000000",

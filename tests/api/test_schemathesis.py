@@ -29,7 +29,17 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 EXAMPLES = 15
 
 #: What the schema cannot say of these, the guide does: fields that exclude each other, files, and work that the cluster could never hold.
-BEYOND_SCHEMA = ("jobs_submit", "jobs_submit_many", "jobs_preview", "jobs_preview_all", "policy_change", "inventory_import", "capacity_get")
+BEYOND_SCHEMA = (
+    "jobs_submit",
+    "jobs_submit_many",
+    "jobs_preview",
+    "jobs_preview_all",
+    "policy_change",
+    "inventory_import",
+    "signals_push",
+    "signals_push_format",
+    "capacity_get",
+)
 
 CONFIG: dict[str, Any] = {
     "seed": 1,

@@ -10,7 +10,7 @@ from django.test import Client
 from clusters.domain.errors import InvalidRequest
 from frontend.accounts.links import first_run_link
 from frontend.accounts.people import MOST_NAME, user_activate, user_create, user_grant
-from frontend.accounts.roles import LEAST_ROLE, ROLE_MEANING, Caller, Permission, Role, grant, role_of
+from frontend.accounts.roles import LEAST_ROLE, ROLE_MEANING, Caller, Permission, Role, grant, lower, role_of
 from tests.support.people import browser_of, make_user
 from tests.support.shared import ROOT
 
@@ -24,10 +24,23 @@ def test_the_table_names_every_permission_and_every_role() -> None:
 
 @pytest.mark.parametrize("permission", Permission)
 def test_a_role_may_all_that_the_one_before_it_may(permission: Permission) -> None:
-    allowed = [Caller(name="x", role=role).may(permission) for role in Role]
+    allowed = [Caller(name="x", role=role).may(permission) for role in Role if role is not Role.SIGNALS]
     assert allowed == sorted(allowed)
     assert allowed[-1]
     assert not Caller(name="", role=None).may(permission)
+
+
+def test_who_sends_signals_may_do_nothing_else() -> None:
+    allowed = {permission for permission in Permission if Caller(name="x", role=Role.SIGNALS).may(permission)}
+    assert allowed == {Permission.SIGNALS, Permission.ACCOUNT}
+
+
+@pytest.mark.parametrize(
+    ("owner", "role"),
+    [(Role.ADMIN, Role.SIGNALS), (Role.OPERATOR, Role.SIGNALS), (Role.SIGNALS, Role.SIGNALS), (Role.RESEARCHER, None), (Role.VIEWER, None)],
+)
+def test_only_who_may_send_signals_can_have_a_program_do_so(owner: Role, role: Role | None) -> None:
+    assert lower(Role.SIGNALS, owner) is lower(owner, Role.SIGNALS) is role
 
 
 def test_roles_are_groups_that_the_migration_makes() -> None:
