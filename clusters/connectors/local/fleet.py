@@ -30,7 +30,7 @@ from clusters.domain.job_events import JobFailed, JobFinished, WorkStarted, Work
 LOCAL_SOURCE = "local"
 
 #: Seconds that work has to stop by itself when it is told to.
-GRACE_SECONDS = 5.0
+GRACE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
