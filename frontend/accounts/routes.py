@@ -38,6 +38,7 @@ PAGES: dict[str, Row] = {
     "frontend:job": _READ,
     "frontend:job-detail": _READ,
     "frontend:job-why": _READ,
+    "frontend:job-launch": _READ,
     "frontend:job-preview": {"POST": Permission.SUBMIT},
     "frontend:job-new": {"GET": Permission.SUBMIT, "POST": Permission.SUBMIT},
     "frontend:rack": _READ,
@@ -59,6 +60,7 @@ API: dict[str, Row] = {
     "api:inventory": {"GET": Permission.READ, "POST": Permission.INVENTORY},
     "api:events": _READ,
     "api:capacity": _READ,
+    "api:parallel": _READ,
     "api:spares": _READ,
     "api:incidents": _READ,
     "api:domains": _READ,
@@ -74,6 +76,7 @@ API: dict[str, Row] = {
     "api:job-preview": {"GET": Permission.READ, "POST": Permission.READ},
     "api:job": _READ,
     "api:job-why": _READ,
+    "api:job-launch": _READ,
     "api:job-assignment": _READ,
     "api:job-checkpoint": {"POST": Permission.OWN_JOBS},  # likewise
     "api:job-priority": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for

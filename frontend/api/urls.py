@@ -13,6 +13,7 @@ from frontend.api.incidents import IncidentListView
 from frontend.api.inventory import InventoryView
 from frontend.api.jobchanges import JobBulkView, JobPriorityView, JobVerbView
 from frontend.api.jobs import JobListView, JobPreviewView, JobView, JobWhyView
+from frontend.api.launch import LaunchView, ParallelView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView
 from frontend.api.policy import PolicyHistoryView, PolicyView
 from frontend.api.root import NothingHereView, SchemaView
@@ -27,6 +28,7 @@ of_cluster = [
     path("inventory/", InventoryView.as_view(), name="inventory"),
     path("events/", EventListView.as_view(), name="events"),
     path("capacity/", CapacityView.as_view(), name="capacity"),
+    path("parallel/", ParallelView.as_view(), name="parallel"),
     path("spares/", SparesView.as_view(), name="spares"),
     path("incidents/", IncidentListView.as_view(), name="incidents"),
     path("signals/", SignalsView.as_view(), name="signals"),
@@ -44,6 +46,7 @@ of_cluster = [
     path("jobs/bulk/", JobBulkView.as_view(), name="jobs-bulk"),
     path("jobs/<job:job>/", JobView.as_view(), name="job"),
     path("jobs/<job:job>/why/", JobWhyView.as_view(), name="job-why"),
+    path("jobs/<job:job>/launch/", LaunchView.as_view(), name="job-launch"),
     path("jobs/<job:job>/priority/", JobPriorityView.as_view(), name="job-priority"),
     path("jobs/<job:job>/<job_verb:verb>/", JobVerbView.as_view(), name="job-verb"),
 ]

@@ -170,6 +170,7 @@ def palette_css() -> str:
         for kind, states in STATES.items()
         for state in states
     ]
+    lines += [f".hue-{number} {{ --state: light-dark({light}, {dark}); }}" for number, (light, dark) in enumerate(JOB_HUES)]
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from frontend import converters  # noqa: F401 - registers the converters
-from frontend.pages import capacity, events, fleet, imports, jobs, policy, racks, spares
+from frontend.pages import capacity, events, fleet, imports, jobs, launch, policy, racks, spares
 
 parts = [
     path("queue/", fleet.queue_part, name="fleet-queue"),
@@ -16,6 +16,7 @@ parts = [
     path("jobs/preview/", jobs.preview_part, name="job-preview"),
     path("jobs/<job:job>/", jobs.job_part, name="job-detail"),
     path("jobs/<job:job>/why/", jobs.why_part, name="job-why"),
+    path("jobs/<job:job>/launch/", launch.launch_part, name="job-launch"),
     path("racks/<str:rack>/", racks.rack_part, name="rack-detail"),
 ]
 

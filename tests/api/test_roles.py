@@ -57,6 +57,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "frontend:job": {"GET": VIEWER},
     "frontend:job-detail": {"GET": VIEWER},
     "frontend:job-why": {"GET": VIEWER},
+    "frontend:job-launch": {"GET": VIEWER},
     "frontend:job-preview": {"POST": RESEARCHER},
     "frontend:job-new": {"GET": RESEARCHER, "POST": RESEARCHER},
     "frontend:rack": {"GET": VIEWER},
@@ -71,6 +72,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:inventory": {"GET": VIEWER, "POST": OPERATOR},
     "api:events": {"GET": VIEWER},
     "api:capacity": {"GET": VIEWER},
+    "api:parallel": {"GET": VIEWER},
     "api:spares": {"GET": VIEWER},
     "api:incidents": {"GET": VIEWER},
     "api:domains": {"GET": VIEWER},
@@ -86,6 +88,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:job-preview": {"GET": VIEWER, "POST": VIEWER},
     "api:job": {"GET": VIEWER},
     "api:job-why": {"GET": VIEWER},
+    "api:job-launch": {"GET": VIEWER},
     "api:job-priority": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:job-assignment": {"GET": VIEWER},
     "api:job-checkpoint": {"POST": OPERATOR},  # of a job of somebody else

@@ -67,6 +67,8 @@ def test_answers_have_the_fields_that_the_schema_names(user: Api, cluster: str, 
         "/api/v1/clusters/{cluster}/jobs/preview/": "clusters/lab/jobs/preview/?nodes=32",
         "/api/v1/clusters/{cluster}/jobs/{job}/": f"clusters/lab/jobs/{name}/",
         "/api/v1/clusters/{cluster}/jobs/{job}/why/": f"clusters/lab/jobs/{name}/why/",
+        "/api/v1/clusters/{cluster}/jobs/{job}/launch/": f"clusters/lab/jobs/{name}/launch/",
+        "/api/v1/clusters/{cluster}/parallel/": "clusters/lab/parallel/?ep=64&dp=2",
     }
     described = {path for path, operations in schema["paths"].items() if "get" in operations}
     assert described - samples.keys() == {"/api/v1/clusters/{cluster}/inventory/"}

@@ -39,6 +39,7 @@ BEYOND_SCHEMA = (
     "signals_push",
     "signals_push_format",
     "capacity_get",
+    "parallel_get",
 )
 
 CONFIG: dict[str, Any] = {
