@@ -155,7 +155,7 @@ def _children(leaves: Sequence[Path], depth: int) -> tuple[tuple[int, ...], ...]
         runs = [(outer, sum(1 for _ in run)) for outer, run in groupby(below, key=_outer)]
         offsets.append((0, *accumulate(size for _, size in runs)))
         below = [outer for outer, _ in runs]
-    return tuple(reversed(offsets))
+    return tuple(reversed(offsets)) if leaves else ((0, 0), *offsets[1:])  # the whole tree is a group also where it is empty
 
 
 def _outer(path: Path) -> Path:
