@@ -104,8 +104,28 @@ class ChangePolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResetBreaker:
+    """Let verdicts act again: a person has looked."""
+
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunPass:
     """Settle what stopped, recover what failed, place what waits."""
 
 
-Command = SubmitJob | SubmitJobs | CancelJob | HoldJob | ReleaseJob | ChangePriority | ReportCheckpoint | MarkNode | ChangePolicy | RunPass
+Command = (
+    SubmitJob
+    | SubmitJobs
+    | CancelJob
+    | HoldJob
+    | ReleaseJob
+    | ChangePriority
+    | ReportCheckpoint
+    | MarkNode
+    | ChangePolicy
+    | ResetBreaker
+    | RunPass
+)

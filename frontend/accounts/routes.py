@@ -63,6 +63,8 @@ API: dict[str, Row] = {
     "api:parallel": _READ,
     "api:spares": _READ,
     "api:incidents": _READ,
+    "api:breaker": _READ,
+    "api:breaker-reset": {"POST": Permission.NODES},
     "api:domains": _READ,
     "api:domain": _READ,
     "api:slices": _READ,

@@ -9,7 +9,7 @@ from frontend.api.assignment import AssignmentView, CheckpointView
 from frontend.api.capacity import CapacityView, SparesView
 from frontend.api.clusters import ClusterListView, ClusterView, SnapshotView
 from frontend.api.events import EventListView
-from frontend.api.incidents import IncidentListView
+from frontend.api.incidents import BreakerResetView, BreakerView, IncidentListView
 from frontend.api.inventory import InventoryView
 from frontend.api.jobchanges import JobBulkView, JobPriorityView, JobVerbView
 from frontend.api.jobs import JobListView, JobPreviewView, JobView, JobWhyView
@@ -30,6 +30,8 @@ of_cluster = [
     path("capacity/", CapacityView.as_view(), name="capacity"),
     path("parallel/", ParallelView.as_view(), name="parallel"),
     path("spares/", SparesView.as_view(), name="spares"),
+    path("breaker/", BreakerView.as_view(), name="breaker"),
+    path("breaker/reset/", BreakerResetView.as_view(), name="breaker-reset"),
     path("incidents/", IncidentListView.as_view(), name="incidents"),
     path("signals/", SignalsView.as_view(), name="signals"),
     path("signals/<signal_format:form>/", SignalFormatView.as_view(), name="signals-format"),
@@ -47,11 +49,11 @@ of_cluster = [
     path("jobs/<job:job>/", JobView.as_view(), name="job"),
     path("jobs/<job:job>/why/", JobWhyView.as_view(), name="job-why"),
     path("jobs/<job:job>/launch/", LaunchView.as_view(), name="job-launch"),
+    path("jobs/<job:job>/assignment/", AssignmentView.as_view(), name="job-assignment"),
+    path("jobs/<job:job>/checkpoint/", CheckpointView.as_view(), name="job-checkpoint"),
     path("jobs/<job:job>/priority/", JobPriorityView.as_view(), name="job-priority"),
     path("jobs/<job:job>/<job_verb:verb>/", JobVerbView.as_view(), name="job-verb"),
 ]
-    path("jobs/<job:job>/assignment/", AssignmentView.as_view(), name="job-assignment"),
-    path("jobs/<job:job>/checkpoint/", CheckpointView.as_view(), name="job-checkpoint"),
 
 app_name = "api"
 urlpatterns = [

@@ -18,6 +18,7 @@ from clusters.domain.commands import (
     MarkNode,
     ReleaseJob,
     ReportCheckpoint,
+    ResetBreaker,
     RunPass,
     SubmitJob,
     SubmitJobs,
@@ -30,6 +31,7 @@ from scheduling.domain.node_commands import mark_node
 from scheduling.domain.passes import run_pass
 from scheduling.domain.policy_commands import change_policy
 from scheduling.domain.progress import report_checkpoint
+from scheduling.domain.verdicts.breaker import reset_breaker
 
 _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]] = {
     SubmitJob: submit_job,
@@ -41,6 +43,7 @@ _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]
     ReportCheckpoint: report_checkpoint,
     MarkNode: mark_node,
     ChangePolicy: change_policy,
+    ResetBreaker: reset_breaker,
 }
 
 

@@ -75,6 +75,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:parallel": {"GET": VIEWER},
     "api:spares": {"GET": VIEWER},
     "api:incidents": {"GET": VIEWER},
+    "api:breaker": {"GET": VIEWER},
+    "api:breaker-reset": {"POST": OPERATOR},
     "api:domains": {"GET": VIEWER},
     "api:domain": {"GET": VIEWER},
     "api:slices": {"GET": VIEWER},
@@ -89,9 +91,9 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:job": {"GET": VIEWER},
     "api:job-why": {"GET": VIEWER},
     "api:job-launch": {"GET": VIEWER},
-    "api:job-priority": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:job-assignment": {"GET": VIEWER},
     "api:job-checkpoint": {"POST": OPERATOR},  # of a job of somebody else
+    "api:job-priority": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:job-verb": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:signals": {"POST": SENDERS},
     "api:signals-format": {"POST": SENDERS},

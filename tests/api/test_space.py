@@ -11,6 +11,7 @@ from clusters.domain.inventory_events import NodeRegistered
 from scheduling.services import run_pass
 from tests.api.calls import Api, job
 from tests.support.lab import report, start
+from tests.support.signals import nvlink, off_bus
 
 pytestmark = pytest.mark.django_db
 
@@ -121,7 +122,12 @@ def test_incidents_are_the_nodes_that_are_failed_or_quarantined(admin: Api, clus
     report(quarantine, NodeSuspected(node="r4-n01", reason="hot"))
     admin.post(f"{LAB}nodes/r1-n01/fail/", {"reason": "smoke"})
     admin.post(f"{LAB}nodes/r4-n02/drain/")
-    failed, quarantined = everything(admin, f"{LAB}incidents/")
+    alone = everything(admin, f"{LAB}incidents/")
+    assert [(incident["id"], incident["cause"], incident["since_us"]) for incident in alone] == [
+        ("", "smoke", alone[0]["nodes"][0]["since_us"]),
+        ("", "flaps", 10**15),
+    ]
+    (failed,), (quarantined,) = (incident["nodes"] for incident in alone)
     assert (failed["node"], failed["rack"], failed["block"], failed["domain"]) == ("r1-n01", "r1", "b1", "r1")
     assert [(mark["flag"], mark["source"], mark["reason"]) for mark in failed["reports"]] == [("failed", "user:ada", "smoke")]
     assert failed["since_us"] == failed["reports"][0]["since_us"]
@@ -130,7 +136,7 @@ def test_incidents_are_the_nodes_that_are_failed_or_quarantined(admin: Api, clus
     assert quarantined["reports"][0]["owner"] == "ops"
     assert quarantined["jobs"] == [{"job": name, "name": "train", "lost": False}]
     run_pass(cluster)  # the failed node is replaced: its job is no longer concerned
-    assert admin.get(f"{LAB}incidents/?flag=failed").body["items"][0]["jobs"] == []
+    assert admin.get(f"{LAB}incidents/?flag=failed").body["items"][0]["nodes"][0]["jobs"] == []
     admin.post(f"{LAB}nodes/r1-n01/repair/")
     admin.post(f"{LAB}nodes/{held}/release/")
     assert everything(admin, f"{LAB}incidents/") == []
@@ -142,7 +148,7 @@ def test_incidents_are_filtered_and_read_in_pages(admin: Api, cluster: str) -> N
         admin.post(f"{LAB}nodes/{node}/fail/")
 
     def found(query: str) -> list[str]:
-        return [incident["node"] for incident in everything(admin, f"{LAB}incidents/{query}")]
+        return [node["node"] for incident in everything(admin, f"{LAB}incidents/{query}") for node in incident["nodes"]]
 
     assert found("") == nodes
     assert found("?rack=r2") == found("?domain=r2") == nodes[3:6]
@@ -150,6 +156,30 @@ def test_incidents_are_filtered_and_read_in_pages(admin: Api, cluster: str) -> N
     assert found("?flag=quarantined") == []
     assert admin.get(f"{LAB}incidents/?after=nobody").status == 404
     assert admin.get(f"{LAB}incidents/?flag=draining").status == 422
+
+
+def test_nodes_that_fail_together_are_one_incident(admin: Api, cluster: str) -> None:
+    report(*(nvlink(f"r2-n{number:02d}") for number in (1, 2, 3)), off_bus("r1-n01"))
+    run_pass(cluster)
+    together, alone = everything(admin, f"{LAB}incidents/")
+    assert (together["id"][0], together["cause"]) == ("i", "xid:149")
+    assert [node["node"] for node in together["nodes"]] == ["r2-n01", "r2-n02", "r2-n03"]
+    assert [node["node"] for node in alone["nodes"]] == ["r1-n01"]
+    assert alone["evidence"]
+    assert [item["id"] for item in everything(admin, f"{LAB}incidents/?rack=r2")] == [together["id"]]
+
+
+def test_the_breaker_is_told_and_reset_by_a_person(admin: Api, cluster: str) -> None:
+    assert admin.get(f"{LAB}breaker/").body == {"tripped": False, "since_us": None, "reason": "", "limit": 18, "out": 0, "wanted": 0}
+    assert admin.post(f"{LAB}breaker/reset/").status == 409
+    nodes = [f"r{rack}-n{number:02d}" for rack in (1, 2) for number in range(1, 11)]
+    report(*map(off_bus, nodes))
+    run_pass(cluster)
+    assert (admin.get(f"{LAB}breaker/").body["tripped"], admin.get(f"{LAB}breaker/").body["wanted"]) == (True, 20)
+    assert everything(admin, f"{LAB}incidents/") == []
+    assert admin.post(f"{LAB}breaker/reset/", {"reason": "a power cut"}).body["tripped"] is False
+    run_pass(cluster)
+    assert len(everything(admin, f"{LAB}incidents/")) == 20
 
 
 # ---- lists that were there before

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from clusters.domain.commands import ResetBreaker
+from clusters.domain.decision import Decision, Refusal
 from clusters.domain.health import SCHEDULER, Flag
-from clusters.domain.incident_events import BreakerTripped
+from clusters.domain.incident_events import BreakerReset, BreakerTripped
 from clusters.domain.state import ClusterState, Node
 
 #: Flags that count: a node out of reach is what it is, and draining or degraded nodes keep their work.
@@ -31,6 +33,13 @@ def trip(state: ClusterState, wanted: Collection[str]) -> BreakerTripped | None:
         return None
     reason = f"verdicts would have {out + len(wanted)} of {len(state.nodes)} nodes out, more than {limit}"
     return BreakerTripped(out=out, wanted=len(wanted), limit=limit, reason=reason)
+
+
+def reset_breaker(state: ClusterState, command: ResetBreaker) -> Decision | Refusal:
+    """Verdicts act again, on what was seen until now too."""
+    if state.breaker is None:
+        return Refusal(code="state", message="the breaker has not tripped")
+    return Decision(events=(BreakerReset(by=command.by, reason=command.reason),))
 
 
 def _is_out(node: Node, since: int | None) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +20,7 @@ from tests.support.signals import lasting, nvlink, off_bus, soft, unreachable, w
 from tests.support.world import World, ask, racks
 
 NODES = [f"r{rack}-n{number}" for rack in (1, 2, 3) for number in (1, 2, 3, 4)]
-SIGNALS = {
+SIGNALS: dict[str, Callable[[str], Payload]] = {
     "off_bus": off_bus,
     "nvlink": nvlink,
     "soft": soft,
