@@ -17,6 +17,7 @@ def request_of(plain: Mapping[str, Any]) -> JobRequest:
     Values that are left out have the defaults of the domain. Without `nodes` and `gpus` the size follows from the parts, or from the plan.
     """
     values = {**_UNSAID, **plain}
+    values["parts"] = [{"mode": LevelMode.ANY, **part} for part in values["parts"]]
     kind = JobKind(values["kind"])
     values |= {"kind": kind, "recovery": Recovery(values.get("recovery", Recovery.CHECKPOINT)), **load_constraints(values)}
     values.setdefault("restartable", default_restartable(kind))

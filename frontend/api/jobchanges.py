@@ -71,7 +71,7 @@ class JobBulkView(ApiView):
         description="All of them are submitted, or none: what is wrong is named by its place, as in jobs[3].nodes.",
     )
     def post(self, request: Request, cluster: str) -> Response:
-        requests = _requests(checked(JobsInput, request.data)["jobs"])
+        requests = job_requests(checked(JobsInput, request.data)["jobs"])
         try:
             done = give(request, cluster, SubmitJobs(requests=requests, by=caller_of(request).name))
         except Refused as refused:
@@ -113,7 +113,7 @@ def _told(done: Committed | Rehearsal, cluster: str, job: str) -> Response:
     return answer(done if isinstance(done, Rehearsal) else facts_of(cluster, job))
 
 
-def _requests(items: list[dict[str, Any]]) -> tuple[JobRequest, ...]:
+def job_requests(items: list[dict[str, Any]]) -> tuple[JobRequest, ...]:
     """The domain's requests; raises Invalid, which names every one that is wrong."""
     requests: list[JobRequest] = []
     errors: list[FieldError] = []

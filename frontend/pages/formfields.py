@@ -15,6 +15,7 @@ _WHOLE = "Give a whole number."
 _SPAN = "Give a time with its unit, such as 36h, 45min or 1d 12h."
 _MOMENT = "Give day and time, such as 2026-03-01T18:30."
 _LAYERS = "Give levels with their nodes, such as block 48, rack 16."
+_OFFERED = "Give one of those offered."
 _JOBS = "Give ids of jobs, such as j000123."
 
 _LAYER = re.compile(r"(\S.*?)[\s:=]+(\d{1,6})")
@@ -98,4 +99,4 @@ def number(label: str, **options: Any) -> forms.IntegerField:
 
 def choice(label: str, **options: Any) -> forms.ChoiceField:
     """One of the words that the cluster knows, or none in particular; they are given when the form is made."""
-    return forms.ChoiceField(label=label, required=False, **options)
+    return forms.ChoiceField(label=label, required=False, error_messages={"invalid_choice": _OFFERED}, **options)

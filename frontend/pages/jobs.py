@@ -102,7 +102,7 @@ def preview_part(request: HttpRequest, cluster: str) -> HttpResponse:
 
 
 def _form(state: ClusterState, data: QueryDict | None) -> JobForm:
-    return JobForm(data, levels=state.topology.levels[:-1])
+    return JobForm(data, levels=state.topology.levels[:-1], classes=[known.name for known in state.policy.classes])
 
 
 def _first_error(form: JobForm) -> str:
