@@ -17,7 +17,7 @@ export PORT ?= 8000
 
 .PHONY: help
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: install
 install: $(STAMP) ## make .venv from the lock file (once; works offline afterwards)
@@ -69,6 +69,10 @@ services-stop: install ## stop the production parts; PostgreSQL and Redis go on 
 .PHONY: smoke
 smoke: install ## drive the production parts in a browser: place 32 nodes, fail three, see two swaps and a move
 	@bash scripts/smoke.sh
+
+.PHONY: demo-recovery
+demo-recovery: install ## kill workers of a training on local nodes, and see it go on (about half a minute)
+	@$(PY) scripts/demo_recovery.py
 
 .PHONY: lock
 lock: ## resolve pyproject.toml again into the two lock files (asks the network)

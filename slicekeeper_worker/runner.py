@@ -31,8 +31,9 @@ def run(worker: Worker, program: Sequence[str], grace: float) -> int:
                 environment = environment_of(worker)
             except (JobOver, NotPlaced):
                 return 0
-            code = _once(worker, program, environment, grace, told) if environment else _idle(worker)
-            if code is not None:
+            if not environment:
+                worker.wait(1.0)
+            elif (code := _once(worker, program, environment, grace, told)) is not None:
                 return code
             worker.take()
         return 0
@@ -53,11 +54,6 @@ def environment_of(worker: Worker) -> dict[str, str]:
         "MASTER_ADDR": os.environ.get("SLICEKEEPER_MASTER_ADDR") or str(assignment.node_of(0)),
         "MASTER_PORT": str(MASTER_PORT + assignment.generation % PORTS),
     }
-
-
-def _idle(worker: Worker) -> None:
-    """Wait for the next assignment, or for a while."""
-    worker.wait(1.0)
 
 
 def _once(worker: Worker, program: Sequence[str], environment: dict[str, str], grace: float, told: list[int]) -> int | None:
