@@ -8,8 +8,10 @@ from clusters.domain.decision import Refusal
 from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState
 from scheduling.domain.feasibility import preview
+from scheduling.domain.parallelism.advice import better_slice
 from scheduling.domain.placement import place
 from scheduling.domain.refusals import explain
+from scheduling.parallel import fleet_of
 
 
 class Forecast(msgspec.Struct, frozen=True):
@@ -28,4 +30,10 @@ def forecast(state: ClusterState, request: JobRequest) -> Forecast | Refusal:
         return cut
     room = place(state.space, request, state.policy)
     now = f"would wait now: {explain(room)}" if isinstance(room, Refusal) else "there is room now"
-    return Forecast(cut.slices, cut.gpus, not isinstance(room, Refusal), f"{cut.text}; {now}")
+    return Forecast(cut.slices, cut.gpus, not isinstance(room, Refusal), f"{cut.text}; {now}{_better(state, request, cut.slices)}")
+
+
+def _better(state: ClusterState, request: JobRequest, slices: tuple[int, ...]) -> str:
+    """What would suit its plan better, where something would."""
+    hint = better_slice(request.plan, fleet_of(state), slices) if request.plan and slices and not request.parts else ""
+    return f"; {hint}" if hint else ""

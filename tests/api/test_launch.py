@@ -116,6 +116,13 @@ def test_the_advice_is_what_the_engine_then_does(user: Api, cluster: str) -> Non
     assert user.get(f"clusters/lab/jobs/{name}/launch/").body["problem"] == ""
 
 
+def test_the_preview_says_which_slices_would_suit_a_plan_better(user: Api, cluster: str) -> None:
+    body = {"nodes": 24, "plan": {"tp": 8, "ep": 1, "pp": 1, "dp": 12}}
+    hint = "; max_slice 8 would give slices of 32 GPUs"
+    assert hint in user.post("clusters/lab/jobs/preview/", body).body["text"]
+    assert hint not in user.post("clusters/lab/jobs/preview/", body | {"max_slice": 8}).body["text"]
+
+
 @pytest.mark.parametrize(
     ("query", "field"), [("tp=6", "plan"), ("tp=128&ep=129", "plan"), ("tp=0", "tp"), ("overlap=2", "overlap"), ("model=x", "model")]
 )

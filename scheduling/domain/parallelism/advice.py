@@ -7,7 +7,7 @@ larger size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from clusters.domain.constraints import ParallelPlan
@@ -66,6 +66,17 @@ def advise_slice(plan: ParallelPlan, fleet: Fleet) -> SliceAdvice:
     best = choices[0] if choices else None
     why = _reasons(plan, fleet, best, unit) if best else _too_wide(plan, fleet, unit, nodes)
     return SliceAdvice(nodes=nodes, unit=unit, best=best, why=why, choices=choices)
+
+
+def better_slice(plan: ParallelPlan, fleet: Fleet, slices: Sequence[int]) -> str:
+    """What would suit the plan better than these slices, in words; "" where nothing would, or the plan fills no whole nodes."""
+    if plan.gpus % fleet.gpus_per_node:
+        return ""
+    best = advise_slice(plan, fleet).best
+    if best is None or best.slices == tuple(slices):
+        return ""
+    each = f"slices of {best.size * fleet.gpus_per_node} GPUs, a power of two" if best.power_of_two else f"slices of {best.size} nodes"
+    return f"max_slice {best.size} would give {each}, with {best.spares} nodes of the domain beside them"
 
 
 def is_power_of_two(number: int) -> bool:

@@ -24,7 +24,7 @@ HERE, SLICED, PACKED, SCATTERED = "here", "sliced", "packed", "scattered"
 LABELS = {
     HERE: "as it is placed",
     SLICED: "in slices, each whole in a domain",
-    PACKED: "domains filled to the last node, one after the other",
+    PACKED: "packed, {nodes} nodes to a domain",
     SCATTERED: "each node in another domain",
 }
 
@@ -42,6 +42,14 @@ class Setting:
         return Training(model=model, links=self.links, sharding=self.sharding, overlap=self.overlap)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The placements that are compared, the one that the others are held against first."""
+
+    spreads: dict[str, Spread]
+    domain_nodes: int
+
+
 def parallel_report(plan: ParallelPlan, fleet: Fleet, models: Sequence[ModelShape], setting: Setting) -> Report:
     """Advice for a plan, and what it costs in slices as advised and in worse places; raises InvalidRequest."""
     advice = advise_slice(plan, fleet)
@@ -53,7 +61,7 @@ def parallel_report(plan: ParallelPlan, fleet: Fleet, models: Sequence[ModelShap
     return {
         "plan": plan_dict(plan),
         "advice": advice_dict(advice),
-        "costs": list(_costs(plan, spreads, models, setting)),
+        "costs": list(_costs(plan, Places(spreads=spreads, domain_nodes=fleet.domain_nodes), models, setting)),
         **assumptions(setting),
     }
 
@@ -67,8 +75,8 @@ def placed_report(ranks: RankMap, fleet: Fleet, setting: Setting) -> Report | No
     spreads = {HERE: spread_of(ranks.domains, plan)}
     if nodes * fleet.gpus_per_node == plan.gpus:
         spreads |= _worse(plan, fleet, nodes)
-    models = fitting_models(plan.ep)
-    return {"plan": plan_dict(plan), "costs": list(_costs(plan, spreads, models, setting)), **assumptions(setting)}
+    places = Places(spreads=spreads, domain_nodes=fleet.domain_nodes)
+    return {"plan": plan_dict(plan), "costs": list(_costs(plan, places, fitting_models(plan.ep), setting)), **assumptions(setting)}
 
 
 def plan_dict(plan: ParallelPlan) -> Report:
@@ -129,24 +137,24 @@ def _spread(owners: Iterable[int], gpus: int, plan: ParallelPlan) -> Spread:
     return spread_of([domain for domain in owners for _ in range(gpus)], plan)
 
 
-def _costs(plan: ParallelPlan, spreads: dict[str, Spread], models: Sequence[ModelShape], setting: Setting) -> Iterable[Report]:
+def _costs(plan: ParallelPlan, places: Places, models: Sequence[ModelShape], setting: Setting) -> Iterable[Report]:
     for model in models:
         training = setting.training(model)
-        costs = {name: step_cost(training, plan, spread) for name, spread in spreads.items()}
+        costs = {name: step_cost(training, plan, spread) for name, spread in places.spreads.items()}
         base = next(iter(costs.values())).total
         yield {
             "model": model.name,
             "source": model.source,
-            "placements": [_placement(name, cost, base, spreads[name]) for name, cost in costs.items()],
+            "placements": [_placement(places, name, cost, base) for name, cost in costs.items()],
         }
 
 
-def _placement(name: str, cost: StepCost, base: float, spread: Spread) -> Report:
+def _placement(places: Places, name: str, cost: StepCost, base: float) -> Report:
     """`ratio`: to the first placement; none where that one needs no communication."""
     return {
         "name": name,
-        "label": LABELS[name],
-        "groups_whole": spread.groups_whole,
+        "label": LABELS[name].format(nodes=places.domain_nodes),
+        "groups_whole": places.spreads[name].groups_whole,
         "seconds": cost.total,
         "ratio": cost.total / base if base else None,
         "terms": {term: {"inside_s": getattr(cost, term).inside, "outside_s": getattr(cost, term).outside} for term in TERMS},

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clusters.domain.constraints import ParallelPlan
 from clusters.domain.errors import InvalidRequest
-from scheduling.domain.parallelism.advice import Fleet, advise_slice, is_power_of_two
+from scheduling.domain.parallelism.advice import Fleet, advise_slice, better_slice, is_power_of_two
 from scheduling.domain.parallelism.check import check_plan
 from scheduling.domain.parallelism.fabric import nvlink_links
 from scheduling.domain.parallelism.models import MODELS
@@ -46,6 +46,18 @@ def test_advice_says_why() -> None:
         "each slice holds whole groups, 1 where it has 16 nodes, so none leaves its domain",
         "64 GPUs are a power of two, which groups of a power of two tile",
         "2 of the 18 nodes of a domain stay beside it, for spares and other work",
+    )
+
+
+def test_slices_that_suit_better_are_named() -> None:
+    plan = ParallelPlan(tp=8, dp=12)
+    words = "max_slice 8 would give slices of 32 GPUs, a power of two, with 10 nodes of the domain beside them"
+    assert better_slice(plan, NVL72, (12, 12)) == words
+    assert better_slice(plan, NVL72, (8, 8, 8)) == ""
+    assert better_slice(ParallelPlan(tp=6), NVL72, (2,)) == ""
+    assert (
+        better_slice(ParallelPlan(tp=8, dp=9), NVL72, (18,))
+        == "max_slice 10 would give slices of 10 nodes, with 8 nodes of the domain beside them"
     )
 
 
