@@ -18,6 +18,7 @@ from clusters.eventlog.models import (
     ProjectionPosition,
     ShapeRecord,
 )
+from clusters.signals.models import SignalSource
 
 __all__ = [
     "BooksSample",
@@ -35,4 +36,5 @@ __all__ = [
     "Presence",
     "ProjectionPosition",
     "ShapeRecord",
+    "SignalSource",
 ]

@@ -88,23 +88,30 @@ def read(text: str, node: str = "") -> tuple[Scrape, Parsed]:
     return scrape, found.parsed()
 
 
-def signals(previous: Mapping[str, float | str] | None, now: Scrape) -> Parsed:
-    """What happened between two scrapes of one exporter; None: this is the first."""
+def kept(previous: Mapping[str, float | str], now: Scrape) -> Scrape:
+    """What the next scrape is compared with: this one, and of nodes that it lacks what the one before had."""
+    nodes = _nodes(now)
+    return {**{key: value for key, value in previous.items() if key.partition("|")[0] not in nodes}, **now}
+
+
+def signals(previous: Mapping[str, float | str], now: Scrape) -> Parsed:
+    """What happened between two scrapes of one exporter; of a node that the one before does not have, this is the first."""
     found = Collector()
+    known = _nodes(previous)
     for key, value in now.items():
         node, gpu, metric = key.split("|", 2)
         if isinstance(value, str):
             continue
-        before = None if previous is None else previous.get(key)
+        before = previous.get(key)
         last = before if isinstance(before, float | int) else 0.0
         product = str(now.get(f"{node}|{gpu}|product", ""))
         if metric == _XID:
-            _xid(found, (node, gpu, product), value, last, first=previous is None)
-        elif previous is not None:
+            _xid(found, (node, gpu, product), value, last, first=node not in known)
+        elif node in known:
             _rise(found, (node, gpu, product), metric, value - last if value >= last else value)
-    for node, gpu in _gone(previous or {}, now):
+    for node, gpu in _gone(previous, now):
         found.add(node, _signal(node, gpu, "gpu-gone", SignalKind.SOFT, _NODE, "the GPU is no longer in the scrape", lasting=True))
-    for node, gpu in _gone(now, previous or {}) if previous is not None else ():
+    for node, gpu in _gone(now, previous):
         found.add(node, _signal(node, gpu, "gpu-gone", SignalKind.RECOVERED, _NODE, "", lasting=True))
     return found.parsed()
 
@@ -158,11 +165,15 @@ def _signal(  # noqa: PLR0913  (what a signal is made of)
 
 def _gone(before: Mapping[str, float | str], now: Mapping[str, float | str]) -> Iterator[tuple[str, str]]:
     """GPUs that the first has and the second has not, of nodes that both have: an exporter that is away says nothing of its GPUs."""
-    nodes = {key.partition("|")[0] for key in now}
+    nodes = _nodes(now)
     for key in before:
         node, gpu, metric = key.split("|", 2)
         if metric == _PRESENCE and node in nodes and key not in now:
             yield node, gpu
+
+
+def _nodes(scrape: Mapping[str, float | str]) -> set[str]:
+    return {key.partition("|")[0] for key in scrape}
 
 
 def _is_code(value: float) -> bool:

@@ -137,8 +137,8 @@ def test_any_scrape(labels: str, value: str, text: str) -> None:
     lines = f'DCGM_FI_DEV_XID_ERRORS{{{labels}}} {value}\nDCGM_FI_DEV_XID_ERRORS{{Hostname="n1",{labels}}} 79\n{text}'
     now, parsed = dcgm.read(lines)
     sound(parsed)
-    sound(dcgm.signals(None, now))
     sound(dcgm.signals({}, now))
+    sound(dcgm.signals(now, now))
 
 
 @FUZZ

@@ -21,7 +21,7 @@ def line(metric: str, value: float | str, labels: str = LABELS) -> str:
 def scrape(*values: float | None, metric: str = "DCGM_FI_DEV_XID_ERRORS") -> list[list[tuple[str, SignalKind]]]:
     """What a series of scrapes of one metric says, each against the one before; None: the metric is absent."""
     said = []
-    previous: dcgm.Scrape | None = None
+    previous: dcgm.Scrape = {}
     for value in values:
         text = line("DCGM_FI_DEV_GPU_TEMP", 40) + (line(metric, value) if value is not None else "")
         now, parsed = dcgm.read(text)
@@ -41,6 +41,16 @@ def test_an_xid_counts_when_it_changes_and_not_while_it_is_latched() -> None:
 def test_a_code_that_was_latched_before_the_first_look_is_a_doubt_only() -> None:
     assert scrape(79, 79) == [[("xid:79", SignalKind.SOFT)], []]
     assert scrape(63) == [[("xid:63", SignalKind.INFO)]]
+
+
+def test_a_node_that_was_away_is_compared_with_what_it_said_before() -> None:
+    """A scrape that lacks the node for a while must not make a latched code new."""
+    latched = dcgm.read(line("DCGM_FI_DEV_XID_ERRORS", 79))[0]
+    other = dcgm.read(line("DCGM_FI_DEV_XID_ERRORS", 0, LABELS.replace("n1", "n2")))[0]
+    without = dcgm.kept(latched, other)
+    assert dcgm.signals(without, latched).signals == ()
+    assert [signal.kind for signal in dcgm.signals(other, latched).signals] == [SignalKind.SOFT], "never seen before: how old is it?"
+    assert dcgm.kept(without, latched) == {**other, **latched}
 
 
 def test_a_counter_says_how_much_it_rose_also_after_a_reset() -> None:
