@@ -52,6 +52,11 @@ def resolve(topology: Topology, field: str, level: str) -> str:
     """The level by the name that placement knows it by; raises InvalidRequest for one that the cluster does not have."""
     if level not in topology.levels:
         raise InvalidRequest(field, level, f"give one of the levels of this cluster: {', '.join(topology.levels)}")
+    return equivalent(topology, level)
+
+
+def equivalent(topology: Topology, level: str) -> str:
+    """The domain for a level whose groups are the domains."""
     groups = topology.group_of.get(level)
     return DOMAIN if groups and groups[-1] + 1 == len(groups) else level
 

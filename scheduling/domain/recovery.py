@@ -7,12 +7,12 @@ node is used again only for want of others. A job on one node has nothing to hol
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from operator import itemgetter
 
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
+from clusters.domain.exclusive import closed_by
 from clusters.domain.health import CONDITION_OF
 from clusters.domain.job_events import AfterStop, NodeSwapped, SliceAssignment, SliceMoved, SliceStalled, StopRequested
 from clusters.domain.jobs import JobState
@@ -23,6 +23,7 @@ from scheduling.domain.placement import Placement, place_shape
 from scheduling.domain.shape import slice_shape
 from scheduling.domain.single import EVERYWHERE
 from scheduling.domain.stopping import stop_work
+from scheduling.domain.tethers import tether
 from scheduling.domain.trial import Trial
 
 
@@ -37,6 +38,7 @@ def _recover_job(trial: Trial, job: Job) -> list[Payload]:
     events: list[Payload] = []
     generation = job.generation
     stalled: tuple[int, Refusal] | None = None
+    domains = [part.domain for part in job.slices]
     for number, part in enumerate(job.slices):
         if not part.lost:
             continue
@@ -51,6 +53,9 @@ def _recover_job(trial: Trial, job: Job) -> list[Payload]:
             continue
         generation += 1
         _retake(trial, job, part, outcome)
+        if job.request.exclusive:
+            domains[number] = outcome[0].domain
+            _close(trial, job, part.domain, domains)
         events += _moved(trial.state, job, generation, number, outcome[0])
     return events + _stalled(trial, job, generation, stalled)
 
@@ -73,11 +78,12 @@ def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
 def _place_elsewhere(trial: Trial, job: Job, number: int) -> Placement | Refusal:
     part = job.slices[number]
     shape = slice_shape(trial.topology, job.request, trial.policy, len(part.nodes))
-    return place_shape(trial.space, shape, trial.policy, _areas(trial.topology, job, number))
+    home = closed_by(trial.state, job, trial.topology)
+    return place_shape(trial.space, shape, trial.policy, _areas(trial.topology, job, number), trial.recent, home)
 
 
 def _areas(topology: Topology, job: Job, number: int) -> tuple[int, ...]:
-    """Where the slice may go, best first: beside the job's other slices, in their blocks, anywhere else."""
+    """Where the slice may go, best first: beside the job's other slices, in their blocks, anywhere else that the job allows."""
     own = _mask(topology, job.slices[number].domain)
     if job.slices[number].gpus:
         return own, EVERYWHERE
@@ -85,7 +91,8 @@ def _areas(topology: Topology, job: Job, number: int) -> tuple[int, ...]:
     for part in job.slices[:number] + job.slices[number + 1 :]:
         homes |= _mask(topology, part.domain)
         blocks |= _block_mask(topology, part.domain)
-    return homes & ~own, blocks & ~own, ~own
+    allowed = tether(topology, job, number) & ~own
+    return homes & allowed, blocks & allowed, allowed
 
 
 def _mask(topology: Topology, domain: str) -> int:
@@ -93,11 +100,7 @@ def _mask(topology: Topology, domain: str) -> int:
 
 
 def _block_mask(topology: Topology, domain: str) -> int:
-    """The domains of a block lie side by side."""
-    if domain not in topology.domain_index:
-        return 0
-    block = topology.block_of[topology.domain_index[domain]]
-    return (1 << bisect_right(topology.block_of, block)) - (1 << bisect_left(topology.block_of, block))
+    return topology.area("block", topology.block_of[topology.domain_index[domain]]) if domain in topology.domain_index else 0
 
 
 def _retake(trial: Trial, job: Job, part: Slice, placement: Placement) -> None:
@@ -108,6 +111,14 @@ def _retake(trial: Trial, job: Job, part: Slice, placement: Placement) -> None:
             trial.space.drop_want(old, job.request.spares)
         trial.space.add_want(trial.topology.domain_index[placement[0].domain], job.request.spares)
     trial.take_slice(placement[0])
+
+
+def _close(trial: Trial, job: Job, left: str, domains: list[str]) -> None:
+    """An exclusive job closes the domains that its slices are in by now, and opens the one it left, unless it still has work there."""
+    closed = sum(_mask(trial.topology, domain) for domain in set(domains))
+    if left not in domains and all(trial.state.nodes[name].domain != left for name in job.held_nodes):
+        trial.space.closed &= ~_mask(trial.topology, left)
+    trial.space.closed |= closed
 
 
 def _swapped(state: ClusterState, job: Job, generation: int, place: tuple[int, int], nodes: tuple[str, str]) -> NodeSwapped:

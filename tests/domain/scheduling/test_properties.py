@@ -14,19 +14,21 @@ from hypothesis import strategies as st
 from clusters.domain import health_events as health
 from clusters.domain import job_events as ev
 from clusters.domain.commands import CancelJob, ChangePriority, HoldJob, NodeVerb, ReleaseJob, RunPass
+from clusters.domain.constraints import JobPart, Layer, LevelMode
 from clusters.domain.decision import Decision
 from clusters.domain.dump import dump_state, load_state
 from clusters.domain.events import Payload
 from clusters.domain.inventory_events import NodeAbsent, NodeRemoved
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy, SparesScope
-from clusters.domain.slices import cluster_slice, is_small, slice_sizes, whole_nodes
+from clusters.domain.slices import cluster_slice, is_small, parts_of_slices, whole_nodes
 from clusters.domain.space import Space
 from scheduling.domain.decide import decide
 from scheduling.domain.passes import settle
 from scheduling.domain.queue import place_waiting
 from scheduling.domain.recovery import recover
 from scheduling.domain.trial import Trial
+from tests.domain.scheduling.words import sizes_of
 from tests.support.world import Spec, World, ask, racks
 
 SHAPES: dict[str, list[Spec]] = {
@@ -52,6 +54,15 @@ REQUESTS: list[JobRequest] = [
     ask(gpus=1),
     ask(gpus=3),
     ask(gpus=12),
+    ask(4, exclusive=True),
+    ask(gpus=2, exclusive=True),
+    ask(20, exclusive=True, spares=0),
+    ask(18, level="domain", mode=LevelMode.REQUIRED),
+    ask(12, max_slice=4, level="block", mode=LevelMode.REQUIRED),
+    ask(12, slice_size=2, max_slice=2, layers=(Layer(level="block", size=4),)),
+    ask(
+        10, parts=(JobPart(name="trainer", nodes=6, max_slice=3, level="block", mode=LevelMode.REQUIRED), JobPart(name="rollout", nodes=4))
+    ),
 ]
 
 POLICIES = [Policy(), Policy(slice_size=8, min_spares=1), Policy(spares_scope=SparesScope.ALL), Policy(target_spares=0)]
@@ -187,6 +198,7 @@ class Story:
         for event in events:
             self.check(event)
             self.world.add(event, source="scheduler")
+            self.tied()
         for field in Space.COMPARED:
             kept, tried = getattr(self.world.state.space, field), getattr(trial.space, field)
             if field == "wants":
@@ -205,8 +217,8 @@ class Story:
             case ev.JobPlaced():
                 request, size = state.jobs[event.job].request, cluster_slice(state.topology, state.policy)
                 nodes = whole_nodes(request, state.topology.usual_gpus)
-                sizes = slice_sizes(request, nodes, size) if nodes else (1,)
-                assert tuple(len(part.nodes) for part in event.slices) == sizes
+                sizes = sizes_of(request, Policy(slice_size=size)) if request.nodes or request.parts else _plain_sizes(nodes, size)
+                assert [len(part.nodes) for part in event.slices] == sizes
                 given_nodes = [name for part in event.slices for name in part.nodes]
                 for part in event.slices if is_small(nodes, size) else ():
                     domain = state.topology.domain_index[part.domain]
@@ -219,6 +231,26 @@ class Story:
             case _:
                 given_nodes = []
         assert all(state.nodes[name].placeable for name in given_nodes)
+
+    def tied(self) -> None:
+        """Conditions on where slices lie hold for as long as the job runs, wherever they were moved."""
+        topology = self.world.state.topology
+        for job in self.world.state.jobs.values():
+            homes = [topology.domain_index.get(part.domain) for part in job.slices]
+            blocks = [None if home is None else topology.block_of[home] for home in homes]
+            request = job.request
+            if request.mode is LevelMode.REQUIRED:
+                assert len(set(homes if request.level == "domain" else blocks) - {None}) <= 1
+            if request.layers:
+                assert all(blocks[first] == blocks[first + 1] for first in range(0, len(blocks) - 1, 2))
+            if request.parts and homes:
+                trainers = [name == "trainer" for name in parts_of_slices(request, [len(part.nodes) for part in job.slices])]
+                assert len({block for block, trains in zip(blocks, trainers, strict=True) if trains} - {None}) <= 1
+
+
+def _plain_sizes(nodes: int, size: int) -> list[int]:
+    """Of a request in GPUs."""
+    return sizes_of(ask(nodes), Policy(slice_size=size)) or [] if nodes else [1]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
