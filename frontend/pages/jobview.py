@@ -11,14 +11,15 @@ from django.urls import reverse
 from clusters.domain.books import Condition
 from clusters.domain.events import Event
 from clusters.domain.ids import Instant
-from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState, Recovery
+from clusters.domain.job_events import CheckpointReported
+from clusters.domain.jobs import ACTIVE, TERMINAL, JobState
 from clusters.domain.state import ClusterState, Slice
 from frontend.accounts.roles import Caller
-from frontend.pages.durations import span_of
+from frontend.pages.requestview import facts_of, part_names
 from frontend.selectors.clusters import now_of
 from frontend.selectors.jobs import JobFacts, Waiting, job_facts
 from frontend.selectors.nodes import uses_of
-from frontend.selectors.telling import size_of, tell
+from frontend.selectors.telling import LOSS_CAUSES, gpu_hours, size_of, tell
 
 #: Counted reasons of a refusal, as they read beside their number.
 COUNTED = {
@@ -54,11 +55,15 @@ def job_context(state: ClusterState, events: Sequence[Event], caller: Caller) ->
             "priority": job.priority,
             "can_cancel": living and job.state != JobState.STOPPING and caller.may_act_on(job.submitted_by),
         },
-        "facts": [{"label": label, "value": value} for label, value in _facts(job, request)],
+        "facts": [{"label": label, "value": value} for label, value in facts_of(job)],
         "steps": list(steps(job, now)),
         "waiting": _waiting(state.name, job, job.waiting) if job.waiting else None,
         "slices": list(_slices(state, job)) if living else [],
-        "events": [replace(tell(event), job="") for event in reversed(events)],  # the page is about this job, so none links to it
+        "had": [] if living else list(_had(job)),
+        "lost": [{"label": label, "value": value} for label, value in _lost(job)],
+        "events": [
+            replace(tell(event), job="") for event in reversed(events) if not isinstance(event.payload, CheckpointReported)
+        ],  # the page is about this job, so none links to it
     }
 
 
@@ -87,23 +92,13 @@ def _note(state: JobState) -> str:
     return {JobState.HELD: "held", JobState.STALLED: "stalled", JobState.STOPPING: "stopping", JobState.WAITING: "waiting"}.get(state, "")
 
 
-def _facts(job: JobFacts, request: JobRequest) -> Iterator[tuple[str, str]]:
-    yield "Size", size_of(request)
-    yield "Kind", request.kind.value
-    yield from ((label, str(value)) for label, value in (("Team", request.team), ("Submitted by", job.submitted_by)) if value)
-    yield "Priority", str(job.priority)
-    if request.slice_size is not None:
-        yield "Slice unit", f"{request.slice_size} nodes{', with a tail' if request.tail else ''}"
-    if request.max_slice is not None:
-        yield "Largest slice", f"{request.max_slice} nodes"
-    if request.spares is not None:
-        yield "Spares", f"{request.spares} in each domain"
-    yield "May be restarted", "yes" if request.restartable else "no"
-    for label, seconds in (("Expected run time", request.expected_run_s), ("Checkpoint every", request.checkpoint_interval_s)):
-        if seconds is not None:
-            yield label, span_of(seconds)
-    yield "After a failed node", "state from a peer" if request.recovery is Recovery.PEER else "last checkpoint"
-    yield "Swaps, moves", f"{job.swaps}, {job.moves}"
+def _lost(job: JobFacts) -> Iterator[tuple[str, str]]:
+    """What disruptions have cost it, by cause."""
+    for lost in job.lost_work:
+        cause = LOSS_CAUSES[lost.cause]
+        often = f" ({lost.times} times)" if lost.times > 1 else ""
+        cost = f"{gpu_hours(lost.rollback_gpu_s)} to be done again, {gpu_hours(lost.stall_gpu_s)} stood still"
+        yield f"{cause[:1].upper()}{cause[1:]}{often}", cost
 
 
 def _waiting(cluster: str, job: JobFacts, waiting: Waiting) -> dict[str, Any]:
@@ -128,12 +123,24 @@ def _starts(waiting: Waiting) -> str:
     return ""
 
 
+def _had(job: JobFacts) -> Iterator[dict[str, Any]]:
+    """The slices that a job had when it ended."""
+    names = part_names(job.request.parts, [len(part.nodes) for part in job.slices])
+    for number, part in enumerate(job.slices):
+        nodes = [node for node in part.nodes if node is not None]
+        gpus = f", GPU{'s' if len(part.gpus) > 1 else ''} {', '.join(map(str, part.gpus))}" if part.gpus else ""
+        yield {"number": number, "part": names[number], "domain": part.domain, "size": len(part.nodes), "nodes": ", ".join(nodes) + gpus}
+
+
 def _slices(state: ClusterState, job: JobFacts) -> Iterator[dict[str, Any]]:
     live = state.jobs.get(job.id)
-    for number, part in enumerate(live.slices if live is not None else ()):
+    if live is None:
+        return
+    names = part_names(job.request.parts, [len(part.nodes) for part in live.slices])
+    for number, part in enumerate(live.slices):
         domain = state.topology.domain_index.get(part.domain)
         if domain is not None:
-            yield _slice(state, number, part, domain, stalled=live is not None and live.state in ACTIVE and None in part.nodes)
+            yield _slice(state, number, part, domain, stalled=live.state in ACTIVE and None in part.nodes) | {"part": names[number]}
 
 
 def _slice(state: ClusterState, number: int, part: Slice, domain: int, *, stalled: bool) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from clusters.domain.errors import UnknownSubject
 from clusters.domain.events import Event
 from clusters.domain.ids import SECOND
 from clusters.domain.job_events import JobSubmitted
-from clusters.domain.jobs import JobKind, JobRequest, JobState
+from clusters.domain.jobs import TERMINAL, JobKind, JobRequest, JobState
+from clusters.domain.lost_work import LossCause
 from clusters.domain.state import ClusterState, Job
 from clusters.eventlog.job_records import job_records
 from clusters.eventlog.models import JobRecord
 from clusters.eventlog.store import default_log
 from frontend.selectors.clusters import now_of, reading
-from frontend.selectors.life import life_of
+from frontend.selectors.life import Life, life_of
 from scheduling.domain.refusals import explain
 from scheduling.domain.trial import Trial
 from scheduling.domain.waiting import refusal_now
@@ -73,6 +74,15 @@ class Waiting(msgspec.Struct, frozen=True):
     counts: dict[str, int | str]
 
 
+class LostWork(msgspec.Struct, frozen=True):
+    """What disruptions of one cause have cost."""
+
+    cause: LossCause
+    times: int
+    rollback_gpu_s: int  # work to be done again
+    stall_gpu_s: int  # GPUs that stood still until it went on
+
+
 class JobFacts(msgspec.Struct, frozen=True):
     """One job."""
 
@@ -84,13 +94,17 @@ class JobFacts(msgspec.Struct, frozen=True):
     generation: int
     swaps: int
     moves: int
+    preemptions: int
     reason: str  # why it was stopped, requeued or held, or how it failed
     waiting: Waiting | None
-    slices: list[SliceFacts]
+    slices: list[SliceFacts]  # that it has, or had when it ended
     submitted_at_us: int  # cluster time, as all of these
     placed_at_us: int | None  # first
     started_at_us: int | None  # first
     ended_at_us: int | None
+    checkpoint_step: int | None  # of the last checkpoint reported
+    checkpoint_at_us: int | None
+    lost_work: list[LostWork]  # booked so far, most first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +234,12 @@ def reason_of(trial: Trial, job: Job) -> str:
     return explain(refusal) if refusal else job.reason
 
 
+def _slices_of(job: Job | None, life: Life) -> list[SliceFacts]:
+    if job is not None and job.state not in TERMINAL:
+        return [SliceFacts(part.domain, list(part.nodes), part.gpus) for part in job.slices]
+    return [SliceFacts(part.domain, list(part.nodes), part.gpus) for part in life.slices]
+
+
 def _waiting(state: ClusterState, job: Job | None) -> Waiting | None:
     refusal = refusal_now(Trial(state, now_of(state)), job) if job else None
     return Waiting(refusal.code, explain(refusal), dict(refusal.counts)) if refusal else None
@@ -255,11 +275,20 @@ def job_facts(state: ClusterState, events: Sequence[Event]) -> JobFacts:
         generation=life.generation,
         swaps=life.swaps,
         moves=life.moves,
+        preemptions=life.preemptions,
         reason=job.reason if job else life.reason,
         waiting=_waiting(state, job),
-        slices=[SliceFacts(part.domain, list(part.nodes), part.gpus) for part in job.slices] if job else [],
+        slices=_slices_of(job, life),
         submitted_at_us=life.submitted_at,
         placed_at_us=life.placed_at,
         started_at_us=life.started_at,
         ended_at_us=life.ended_at,
+        checkpoint_step=life.checkpoint_step,
+        checkpoint_at_us=life.checkpoint_at,
+        lost_work=_lost_work(life),
     )
+
+
+def _lost_work(life: Life) -> list[LostWork]:
+    found = [LostWork(cause, spent.times, spent.rollback_gpu_s, spent.stall_gpu_s) for cause, spent in life.lost_work.items()]
+    return sorted(found, key=lambda lost: (-lost.rollback_gpu_s - lost.stall_gpu_s, lost.cause))

@@ -10,6 +10,25 @@ from clusters.domain import job_events as ev
 from clusters.domain.events import Event
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobState
+from clusters.domain.lost_work import LossCause
+
+
+@dataclass(slots=True)
+class Spent:
+    """What disruptions of one cause have cost a job."""
+
+    times: int = 0
+    rollback_gpu_s: int = 0
+    stall_gpu_s: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Had:
+    """One slice of a placement; a slot whose node was lost still names it."""
+
+    domain: str
+    nodes: list[str]
+    gpus: tuple[int, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,8 +45,13 @@ class Life:
     priority: int = 0
     swaps: int = 0
     moves: int = 0
+    preemptions: int = 0
+    slices: list[Had] = field(default_factory=list)  # of the last placement, as swaps and moves left them
     reason: str = ""
     unstarted: set[str] = field(default_factory=set)
+    checkpoint_step: int | None = None
+    checkpoint_at: Instant | None = None
+    lost_work: dict[LossCause, Spent] = field(default_factory=dict)
 
 
 def life_of(events: Iterable[Event]) -> Life:
@@ -49,6 +73,11 @@ def _placed(life: Life, at: Instant, payload: ev.JobPlaced) -> None:
     life.placed_at = life.placed_at or at
     life.stopping_at = None
     life.unstarted = {node for part in payload.slices for node in part.nodes}
+    life.slices = [_had(part) for part in payload.slices]
+
+
+def _had(part: ev.SliceAssignment) -> Had:
+    return Had(domain=part.domain, nodes=list(part.nodes), gpus=part.gpus)
 
 
 def _started(life: Life, at: Instant, payload: ev.WorkStarted) -> None:
@@ -60,11 +89,17 @@ def _started(life: Life, at: Instant, payload: ev.WorkStarted) -> None:
 def _swapped(life: Life, _: Instant, payload: ev.NodeSwapped) -> None:
     life.generation = payload.generation
     life.swaps += 1
+    life.slices[payload.slice].nodes[payload.slot] = payload.new
 
 
 def _moved(life: Life, _: Instant, payload: ev.SliceMoved) -> None:
     life.generation = payload.generation
     life.moves += 1
+    life.slices[payload.slice] = _had(payload.assignment)
+
+
+def _preempted(life: Life, _: Instant, payload: ev.JobPreempted) -> None:
+    life.preemptions += 1
 
 
 def _stopping(life: Life, at: Instant, payload: ev.StopRequested) -> None:
@@ -74,6 +109,18 @@ def _stopping(life: Life, at: Instant, payload: ev.StopRequested) -> None:
 
 def _changed(life: Life, _: Instant, payload: ev.JobChanged) -> None:
     life.priority = payload.priority
+
+
+def _checkpointed(life: Life, at: Instant, payload: ev.CheckpointReported) -> None:
+    life.checkpoint_step = payload.step
+    life.checkpoint_at = at if payload.at is None else min(payload.at, at)
+
+
+def _lost(life: Life, _: Instant, payload: ev.WorkLost) -> None:
+    spent = life.lost_work.setdefault(payload.cause, Spent())
+    spent.times += 1
+    spent.rollback_gpu_s += payload.rollback_gpu_s
+    spent.stall_gpu_s += payload.stall_gpu_s
 
 
 def _ended(outcome: JobState) -> _Reader:
@@ -94,7 +141,10 @@ _READERS: dict[type, _Reader] = {
     ev.NodeSwapped: _swapped,
     ev.SliceMoved: _moved,
     ev.StopRequested: _stopping,
+    ev.JobPreempted: _preempted,
     ev.JobChanged: _changed,
+    ev.CheckpointReported: _checkpointed,
+    ev.WorkLost: _lost,
     ev.JobFinished: _ended(JobState.FINISHED),
     ev.JobFailed: _ended(JobState.FAILED),
     ev.JobCancelled: _ended(JobState.CANCELLED),
