@@ -5,6 +5,7 @@ The sentence is made from the counts and not stored with them: page, API and com
 infeasible         could never fit the registered inventory, all healthy and empty, under the policy
 capacity-blocked   too few nodes free, counted after taking away those that the request may not use
 topology-blocked   enough nodes free, but no domain (for work below a node: no node) holds a slice
+policy, health     see `causes`
 quota, held        see `terms`
 """
 
@@ -19,6 +20,8 @@ from scheduling.domain.terms import HELD, QUOTA, held_words, quota_words
 INFEASIBLE = "infeasible"
 CAPACITY = "capacity-blocked"
 TOPOLOGY = "topology-blocked"
+POLICY = "policy"
+HEALTH = "health"
 
 Counts = Mapping[str, int | str]
 
@@ -58,10 +61,16 @@ def explain(refusal: Refusal) -> str:
         parts = _node_reasons(counts)
     else:
         return refusal.code.replace("-", " ")
-    return "; ".join([*parts, *_conditions(counts)])
+    return "; ".join([*parts, *_conditions(counts), *_causes(refusal)])
 
 
 _TERMS: Mapping[str, Callable[[Counts], list[str]]] = {QUOTA: quota_words, HELD: held_words}
+
+
+def _causes(refusal: Refusal) -> list[str]:
+    if refusal.code == POLICY:
+        return [f"would fit if the policy did not keep {refusal.counts['min_spares']} free in each domain"]
+    return ["would fit if they were well"] if refusal.code == HEALTH else []
 
 
 def _infeasible(counts: Counts) -> str:

@@ -15,6 +15,7 @@ from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import JobRequest
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState
+from scheduling.domain.causes import with_cause
 from scheduling.domain.feasibility import could_never_fit, whole_space
 from scheduling.domain.limits import ends_by
 from scheduling.domain.placement import Placement, place
@@ -67,8 +68,9 @@ class Trial:
         return refusal if refusal.code == INFEASIBLE else with_conditions(refusal, self._conditions)
 
     def final(self, request: JobRequest, refusal: Refusal) -> Refusal:
-        """The refusal, or a graver one where the request could never be placed."""
-        return could_never_fit(self._whole, request, self.policy) or self.reasons(refusal)
+        """The refusal with its true cause, or a graver one where the request could never be placed."""
+        never = could_never_fit(self._whole, request, self.policy)
+        return never or self.reasons(with_cause(self.space, self._whole, request, self.policy, refusal))
 
     @cached_property
     def recent(self) -> int:
