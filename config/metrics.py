@@ -110,6 +110,11 @@ def _families() -> dict[str, GaugeMetricFamily]:
         "nodes": ("slicekeeper_nodes", "Nodes by condition; sums to all nodes", ("cluster", "condition")),
         "uses": ("slicekeeper_nodes_use", "Nodes by use; sums to all nodes", ("cluster", "use")),
         "jobs": ("slicekeeper_jobs", "Jobs by state: those alive now, and all that ever ended", ("cluster", "state")),
+        "lost": (
+            "slicekeeper_lost_work_gpu_seconds",
+            "Work lost to disruptions, as booked: rolled back, or stood still",
+            ("cluster", "team", "cause", "what"),
+        ),
         "head": ("slicekeeper_log_head", "Position of the last event", ("cluster",)),
         "fleet_lag": ("slicekeeper_fleet_lag_seconds", "How far a simulated fleet is behind its clock", ("cluster",)),
         "projection_lag": ("slicekeeper_projection_lag_events", "Events not yet in the lists", ("cluster", "projection")),
@@ -126,6 +131,9 @@ def _add_summary(families: dict[str, GaugeMetricFamily], summary: ClusterSummary
         families["uses"].add_metric([summary.name, use], count)
     for state, count in summary.jobs.items():
         families["jobs"].add_metric([summary.name, state], count)
+    for lost in summary.lost_work:
+        families["lost"].add_metric([summary.name, lost.team, lost.cause, "rollback"], lost.rollback_gpu_s)
+        families["lost"].add_metric([summary.name, lost.team, lost.cause, "stall"], lost.stall_gpu_s)
     families["head"].add_metric([summary.name], summary.seq)
     if summary.fleet is not None:
         families["fleet_lag"].add_metric([summary.name], summary.fleet.lag_s)

@@ -54,7 +54,7 @@ def disrupt(state: ClusterState, job: Job, lost_gpus: int, cause: LossCause, at:
     known = job.disruption
     still = sum(gpus_of(state, part) for part in job.slices)
     if job.request.recovery is Recovery.PEER:
-        rollback = lost_gpus * age_of_work(job, at)
+        rollback = lost_gpus * age_of_work(job, at if known is None else known.at)  # a job that stands still gets no further
     else:
         rollback = (still + lost_gpus) * age_of_work(job, at) if known is None else 0
     if known is None:

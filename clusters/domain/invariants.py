@@ -27,7 +27,17 @@ def check(state: ClusterState) -> list[str]:
         *_limits_run(state),
         *_exclusive_work_is_alone(state),
         *_space_is_true(state),
+        *_disruptions_are_open(state),
     ]
+
+
+def _disruptions_are_open(state: ClusterState) -> Iterator[str]:
+    for job in state.jobs.values():
+        broken = bool(job.lost_slots) if job.state in ACTIVE else False
+        if broken and job.disruption is None:
+            yield f"job {job.id} lacks nodes, but stands still since nobody knows when"
+        if job.disruption is not None and not (broken or (job.state in ACTIVE and job.unstarted)):
+            yield f"job {job.id} is {job.state} and lacks nothing, but is said to stand still"
 
 
 def _books_sum(state: ClusterState) -> Iterator[str]:

@@ -26,6 +26,8 @@ def facts_of(job: JobFacts) -> Iterator[Fact]:
     yield from _times(request)
     yield "May be restarted", "yes" if request.restartable else "no"
     yield "After a failed node", "state from a peer" if request.recovery is Recovery.PEER else "last checkpoint"
+    if job.checkpoint_step is not None:
+        yield "Last checkpoint", f"step {job.checkpoint_step:,}"
     yield "Swaps, moves", f"{job.swaps}, {job.moves}"
     if job.preemptions:
         yield "Preempted", "once" if job.preemptions == 1 else f"{job.preemptions} times"

@@ -29,6 +29,15 @@ logger = logging.getLogger(__name__)
 BUSY = (Use.EXTERNAL, Use.STOPPING, Use.ALLOCATED, Use.LENT, Use.SHARED)
 
 
+class TeamLoss(msgspec.Struct, frozen=True):
+    """What disruptions of one cause have cost a team's jobs, as booked so far."""
+
+    team: str
+    cause: str
+    rollback_gpu_s: int  # work to be done again
+    stall_gpu_s: int  # GPUs that stood still until it went on
+
+
 class ClusterSummary(msgspec.Struct, frozen=True):
     """One cluster in figures, at one position."""
 
@@ -41,6 +50,7 @@ class ClusterSummary(msgspec.Struct, frozen=True):
     condition: dict[str, int]  # nodes
     use: dict[str, int]  # nodes
     jobs: dict[str, int]  # by state: those alive, and all that ever ended
+    lost_work: list[TeamLoss]
     clock: Clock
     fleet: Fleet | None
 
@@ -91,6 +101,7 @@ def cluster_summary(cluster: str) -> ClusterSummary:
             condition={condition.value: count for condition, count in books.condition.items()},
             use={use.value: count for use, count in books.use.items()},
             jobs=job_counts(state),
+            lost_work=[TeamLoss(team, cause, *spent) for (team, cause), spent in sorted(state.lost_work.items())],
             clock=clock_of(state),
             fleet=fleet_of(state),
         )
