@@ -49,11 +49,11 @@ def _ways(ascending: list[Choice], amount: int) -> Iterator[list[Choice]]:
     free = [choice for choice in ascending if choice.group not in taken]
     last_fit, all_fit = list(largest), list(largest)
     for place in range(count - 1, -1, -1):
-        found = _smaller(free, all_fit[place], spare)
-        if found is None:
+        tightest = bisect_left(free, (all_fit[place].cap - spare,))
+        if tightest == len(free) or free[tightest] >= all_fit[place]:
             continue
+        found = free.pop(tightest)
         spare -= all_fit[place].cap - found.cap
-        free.remove(found)
         insort(free, all_fit[place])
         all_fit[place] = found
         if place == count - 1:
@@ -76,9 +76,3 @@ def _largest(ascending: Sequence[Choice], amount: int) -> list[Choice]:
 
 def _fill_order(choice: Choice) -> tuple[int, int, int]:
     return -choice.cap, choice.raw, choice.group
-
-
-def _smaller(free: Sequence[Choice], than: Choice, spare: int) -> Choice | None:
-    """The tightest group that may stand in for another, giving up at most `spare`."""
-    place = bisect_left(free, (than.cap - spare,))
-    return free[place] if place < len(free) and free[place] < than else None
