@@ -28,6 +28,7 @@ def why_context(why: JobWhy) -> dict[str, Any]:
     return {
         "job": {"id": why.job},
         "position": why.position,
+        "next": why.position is not None and not why.code,
         "queue": why.waiting,
         "kept": {"nodes": len(kept.nodes), "names": ", ".join(kept.nodes), "at_us": kept.starts_at_us} if kept else None,
         "answers": [_answer(found) for found in why.counterfactuals],

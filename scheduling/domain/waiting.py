@@ -23,10 +23,13 @@ def refusal_now(trial: Trial, job: Job) -> Refusal | None:
     if not job.blocked:
         return None
     told = Refusal(code=job.blocked, counts=job.counts)
-    if job.state not in QUEUED:
-        return told
+    return told if job.state not in QUEUED else counted(trial, job) or told
+
+
+def counted(trial: Trial, job: Job) -> Refusal | None:
+    """What keeps a job of the queue from its turn or from nodes, whether it has been told or not; None where there is room for it."""
     terms = terms_now(trial.state, job, trial.now)
     if terms is not None:
         return terms
     outcome = trial.place(job.request)
-    return trial.final(job.request, outcome) if isinstance(outcome, Refusal) else told
+    return trial.final(job.request, outcome) if isinstance(outcome, Refusal) else None

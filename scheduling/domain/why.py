@@ -10,11 +10,11 @@ from clusters.domain.ids import Instant
 from clusters.domain.jobs import QUEUED, JobState
 from clusters.domain.reservations import Reservation
 from clusters.domain.state import ClusterState, Job
-from scheduling.domain.counterfactuals import Counterfactual, counterfactuals
+from scheduling.domain.counterfactuals import Counterfactual, counterfactuals, starts_next
 from scheduling.domain.refusals import explain
 from scheduling.domain.trial import Trial
 from scheduling.domain.turns import in_order
-from scheduling.domain.waiting import refusal_now
+from scheduling.domain.waiting import counted, refusal_now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,22 +34,29 @@ class Why:
 
 def why(state: ClusterState, job: Job, now: Instant) -> Why:
     """The whole answer for a living job. The state is left as it is."""
-    refusal = refusal_now(Trial(state, now), job)
-    order = in_order(Trial(state, now)) if job.state in QUEUED else []
+    trial = Trial(state, now)
+    refusal = refusal_now(trial, job)
+    order = in_order(trial) if job.state in QUEUED else []
+    found = counterfactuals(state, job, now)
+    starting = job.state in QUEUED and not found and starts_next(state, job, now)
+    if job.state in QUEUED:
+        refusal = None if starting else counted(trial, job) or refusal
     return Why(
         job=job.id,
         state=job.state,
         code=refusal.code if refusal else "",
-        text=_text(job, refusal),
+        text=_text(job, refusal, starting=starting),
         counts=refusal.counts if refusal else {},
         position=order.index(job.id) + 1 if job.id in order else None,
         waiting=len(order),
         reservation=state.reservations.get(job.id),
-        counterfactuals=counterfactuals(state, job, now),
+        counterfactuals=found,
     )
 
 
-def _text(job: Job, refusal: Refusal | None) -> str:
+def _text(job: Job, refusal: Refusal | None, *, starting: bool) -> str:
     if refusal is not None:
         return explain(refusal)
-    return "the next pass looks at it" if job.state in QUEUED else f"it does not wait: it is {job.state}"
+    if starting:
+        return "it starts with the next pass"
+    return "jobs ahead of it take the room that there is" if job.state in QUEUED else f"it does not wait: it is {job.state}"

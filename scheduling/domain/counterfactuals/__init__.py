@@ -14,7 +14,7 @@ from scheduling.domain.counterfactuals.releases import others_finished, released
 from scheduling.domain.counterfactuals.repairs import repairs
 from scheduling.domain.counterfactuals.requests import less, lower_settings, smaller_slices
 
-__all__ = ["Counterfactual", "Kind", "counterfactuals"]
+__all__ = ["Counterfactual", "Kind", "counterfactuals", "starts_next"]
 
 Finder = Callable[[Question], Counterfactual | None]
 
@@ -28,12 +28,18 @@ def counterfactuals(state: ClusterState, job: Job, now: Instant) -> tuple[Counte
     """One answer of each kind that there is for a waiting job; none for a job that starts with the next pass, or does not wait."""
     if job.state is JobState.HELD or (job.state in QUEUED and _has_no_turn(job, now)):
         finders = TERMS
-    elif job.state in QUEUED and not (question := Question(state, job, now)).starts(question.fork()):
+    elif job.state in QUEUED and not starts_next(state, job, now):
         finders = (*TERMS, *ROOM)
     else:
         return ()
     found = (find(Question(state, job, now)) for find in finders)
     return tuple(answer for answer in found if answer is not None)
+
+
+def starts_next(state: ClusterState, job: Job, now: Instant) -> bool:
+    """Whether the next pass places the job."""
+    question = Question(state, job, now)
+    return question.starts(question.fork())
 
 
 def _has_no_turn(job: Job, now: Instant) -> bool:
