@@ -13,7 +13,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from clusters.domain.errors import InvalidRequest
 
@@ -24,6 +24,8 @@ MAX_BYTES = 32 * 1024 * 1024
 CHUNK = 64 * 1024
 
 _PORTS = {"http": 80, "https": 443}
+#: Characters of a URL's path and query that go as they are; quotes and braces of a Prometheus selector do not.
+_AS_THEY_ARE = "%/:=&?~+!$,;'@()*[]-._"
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "ip6-localhost")
 
 
@@ -49,7 +51,7 @@ def fetch(url: str, headers: Mapping[str, str] | None = None) -> bytes:
     parts = urlsplit(check_url(url))
     host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
     connection = _connection(parts.scheme, host, port)
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_AS_THEY_ARE)
     sent = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "slicekeeper", "Connection": "close", **(headers or {})}
     end = time.monotonic() + DEADLINE_SECONDS
     try:

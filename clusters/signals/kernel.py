@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from hashlib import blake2b
+from typing import NamedTuple
 
 from clusters.domain.ids import Instant
-from clusters.signals.model import Collector, Parsed, Signal, instant_of
+from clusters.signals.model import LAST_INSTANT, Collector, Parsed, Signal, instant_of
 from clusters.signals.xids import Meaning, sxid_meaning, xid_meaning
 
 CHECK = "kernel"
@@ -29,31 +30,40 @@ _STAMPED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[
 _OFF_BUS_XID = 79
 
 
-def parse(lines: Iterable[str], node: str = "", *, product: str = "", boot: str = "") -> Parsed:
+class _Log(NamedTuple):
+    node: str
+    product: str
+    boot: str
+    booted_at: Instant | None
+
+
+def parse(lines: Iterable[str], node: str = "", *, product: str = "", boot: str = "", booted_at: Instant | None = None) -> Parsed:
     """The signals of kernel log lines.
 
     `node` names whose log it is; "" where each line names its host. `product` is the GPUs' name, if known. `boot` is the id of the boot,
-    which makes positions in /dev/kmsg unique.
+    which makes positions in /dev/kmsg unique, and `booted_at` its wall time, which the times there count from.
     """
     found = Collector()
+    log = _Log(node, product, boot, booted_at)
     for number, line in enumerate(lines, start=1):
-        _read(found, f"line {number}", line[:MAX_LINE].rstrip("\r\n"), (node, product, boot))
+        _read(found, f"line {number}", line[:MAX_LINE].rstrip("\r\n"), log)
     return found.parsed()
 
 
-def _read(found: Collector, position: str, line: str, whose: tuple[str, str, str]) -> None:
-    node, product, boot = whose
+def _read(found: Collector, position: str, line: str, log: _Log) -> None:
     kmsg = _KMSG.match(line)
     body = kmsg[3] if kmsg else line
-    meant = _meaning(body, product)
+    meant = _meaning(body, log.product)
     if meant is None:
         if _BROKEN.search(body):
             found.refuse(position, f"an Xid without a number: {body[-120:]}")
         return
     code, component, message, meaning = meant
     host, at = _stamp(line)
+    if kmsg and log.booted_at is not None:
+        at = min(log.booted_at + int(kmsg[2]), LAST_INSTANT)
     signal = Signal(
-        node=node or host,
+        node=log.node or host,
         code=code,
         kind=meaning.kind,
         scope=meaning.scope,
@@ -63,7 +73,7 @@ def _read(found: Collector, position: str, line: str, whose: tuple[str, str, str
         action=meaning.action,
         evidence=(body[body.find("NVRM:") if "NVRM:" in body else body.find("nvidia-nvswitch") :],),
         occurred_at=at,
-        id=f"{boot}/{kmsg[1]}" if kmsg and boot else _digest(line) if at is not None else "",
+        id=f"{log.boot}/{kmsg[1]}" if kmsg and log.boot else _digest(line) if at is not None else "",
     )
     found.add(position, signal)
 

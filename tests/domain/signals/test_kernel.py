@@ -14,8 +14,8 @@ from tests.support.shared import shared_path
 OFF_BUS = "NVRM: Xid (PCI:0000:b3:00.0): 79, pid=12345, GPU has fallen off the bus."
 
 
-def only(line: str, **options: str) -> Signal:
-    parsed = kernel.parse([line], "n1", **options)
+def only(line: str, boot: str = "") -> Signal:
+    parsed = kernel.parse([line], "n1", boot=boot)
     assert parsed.problems == ()
     (signal,) = parsed.signals
     return signal
@@ -67,6 +67,13 @@ def test_positions_of_kmsg_make_an_id_within_a_boot() -> None:
     assert only(line, boot="b1").id == "b1/1234"
     assert only(line, boot="b2").id == "b2/1234"
     assert only(line).id == ""
+
+
+def test_times_of_kmsg_count_from_the_boot() -> None:
+    line = f"4,1234,98765432,-;{OFF_BUS}"
+    (signal,) = kernel.parse([line], "n1", booted_at=1_000_000_000).signals
+    assert signal.occurred_at == 1_098_765_432
+    assert only(line).occurred_at is None
 
 
 @pytest.mark.parametrize("stamp", ["2026-11-20T07:58:12+0000", "2026-11-20T08:58:12.000000+01:00", "2026-11-20T07:58:12Z"])

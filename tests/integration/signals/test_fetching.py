@@ -49,6 +49,7 @@ def server() -> Iterator[str]:
 def test_the_body_comes_with_path_query_and_headers(server: str) -> None:
     assert fetch(f"{server}/a/b?c=d", {"Authorization": "Bearer x"}) == b"/a/b?c=d Bearer x"
     assert fetch(server).startswith(b"/ ")
+    assert fetch(f'{server}/federate?match[]={{__name__=~"DCGM_.*"}}') == b"/federate?match[]=%7B__name__=~%22DCGM_.*%22%7D "
 
 
 @pytest.mark.parametrize("path", ["/elsewhere", "/broken"])

@@ -1,0 +1,137 @@
+"""What the agent sees: signals of the kernel log, and the changes of what lasts.
+
+A report of the GPUs says the same thing every time; only what is different from the report before is sent, and all of it once in a while,
+so that a server that has forgotten knows again.
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from clusters.domain.ids import SECOND, Instant
+from clusters.domain.signals import SignalKind, SignalScope
+from clusters.signals import kernel, nvidia_smi
+from clusters.signals.model import Parsed, Signal
+
+logger = logging.getLogger("slicekeeper_agent")
+
+COMMAND_SECONDS = 60.0
+MAX_OUTPUT = nvidia_smi.MAX_CHARACTERS
+#: Everything is said again after this time (seconds).
+SAY_AGAIN_SECONDS = 900.0
+
+IMEX = "imex"
+READY = "READY"
+HEARTBEAT = "heartbeat"
+
+_SAID = ("code", "kind", "scope", "action")  # what makes a state another one; its text may count
+
+
+class Looking:
+    """The eyes of one node."""
+
+    def __init__(self, node: str, *, product: str = "", gpus: int = 0, boot: str = "", booted_at: Instant | None = None) -> None:
+        self._node = node
+        self._product = product
+        self._gpus = gpus
+        self._boot = boot
+        self._booted_at = booted_at
+        self._standing: dict[tuple[str, str], tuple[object, ...]] = {}  # (check, component) -> what was last said of it
+        self._all_said: float | None = None
+
+    def kernel(self, lines: Sequence[str]) -> Iterator[Signal]:
+        """Signals of new lines."""
+        parsed = kernel.parse(lines, self._node, product=self._product, boot=self._boot, booted_at=self._booted_at)
+        _tell(parsed)
+        yield from parsed.signals
+
+    def report(self, text: str, at: float) -> Iterator[Signal]:
+        """What has changed since the last report of nvidia-smi."""
+        self._product = self._product or product_of(text)
+        parsed = nvidia_smi.parse(text, self._node, gpus=self._gpus)
+        _tell(parsed)
+        yield from self._changed(parsed.signals, at)
+
+    def imex(self, text: str) -> Iterator[Signal]:
+        """Whether IMEX is ready."""
+        ready = text.strip().upper() == READY
+        kind = SignalKind.RECOVERED if ready else SignalKind.SOFT
+        told = "" if ready else f"IMEX is not ready: {text.strip() or 'it does not answer'}"
+        signal = Signal(node=self._node, code=IMEX, kind=kind, scope=SignalScope.SHARED, check=IMEX, text=told, lasting=True)
+        yield from self._new((signal,))
+
+    def failed(self, command: str, why: str) -> Iterator[Signal]:
+        """A command that should say how the node is has failed: a doubt until it works again."""
+        yield from self._new((self._command(command, SignalKind.SOFT, f"{command} failed: {why}"),))
+
+    def worked(self, command: str) -> Iterator[Signal]:
+        """It works."""
+        yield from self._new((self._command(command, SignalKind.RECOVERED, ""),))
+
+    def heartbeat(self, every_s: float) -> Signal:
+        """A sign of life, and when the next will come."""
+        return Signal(node=self._node, code=HEARTBEAT, kind=SignalKind.INFO, check=HEARTBEAT, text=f"{every_s:g}")
+
+    def _command(self, command: str, kind: SignalKind, text: str) -> Signal:
+        return Signal(node=self._node, code="agent:command", kind=kind, check="command", component=command, text=text, lasting=True)
+
+    def _changed(self, signals: Sequence[Signal], at: float) -> Iterator[Signal]:
+        if self._all_said is None or at - self._all_said >= SAY_AGAIN_SECONDS:
+            self._all_said = at
+            self._standing.clear()
+        yield from self._new(signals)
+
+    def _new(self, signals: Sequence[Signal]) -> Iterator[Signal]:
+        for signal in signals:
+            said = tuple(getattr(signal, field) for field in _SAID)
+            if self._standing.get((signal.check, signal.component)) != said:
+                self._standing[signal.check, signal.component] = said
+                yield signal
+
+
+def wire(signal: Signal, now: str) -> dict[str, Any]:
+    """The signal as the API takes it, without what is as it is by default. One that has no time of its own happened now."""
+    told = asdict(signal)
+    del told["seq"]
+    told["occurred_at"] = now if signal.occurred_at is None else text_of(signal.occurred_at)
+    return {field: value for field, value in told.items() if value not in ("", (), False, None)}
+
+
+def text_of(instant: Instant) -> str:
+    """An instant as RFC 3339 writes it, in UTC."""
+    whole, micros = divmod(instant, SECOND)
+    return f"{datetime.fromtimestamp(whole, tz=UTC):%Y-%m-%dT%H:%M:%S}.{micros:06d}Z"
+
+
+def output_of(command: Sequence[str]) -> tuple[str, str]:
+    """What a command prints, and why it failed or ""."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=COMMAND_SECONDS, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.SubprocessError) as error:
+        return "", f"{type(error).__name__}: {error}"[:200]
+    text = done.stdout[:MAX_OUTPUT].decode("utf-8", "replace")
+    if done.returncode != 0 and not text.lstrip().startswith("<?xml"):
+        return text, (done.stderr.decode("utf-8", "replace").strip() or text.strip() or f"exit status {done.returncode}")[:200]
+    return text, ""
+
+
+def product_of(report: str) -> str:
+    """The product that a report names; "" where it cannot be read."""
+    at = report.find("<product_name>")
+    if at < 0:
+        return ""
+    try:
+        return (ET.fromstring(report[at : report.index("</product_name>", at) + len("</product_name>")]).text or "").strip()
+    except (ET.ParseError, ValueError):
+        return ""
+
+
+def _tell(parsed: Parsed) -> None:
+    for problem in parsed.problems:
+        logger.warning("%s: %s", problem.position or "input", problem.message)
