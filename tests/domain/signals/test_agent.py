@@ -260,7 +260,7 @@ def test_it_travels_as_one_file(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "scripts/agent_archive.py", str(archive)], cwd=ROOT, check=True)
     assert archive.stat().st_size < 200_000
     log = tmp_path / "kern.log"
-    log.write_text("NVRM: Xid (PCI:0000:0a:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x004505c6 0x0 0x0)", encoding="utf-8")
+    log.write_text("NVRM: Xid (PCI:0000:0a:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 08 (0x004505c6 0x0 0x0)\n", encoding="utf-8")
     where = ["--url", "http://127.0.0.1:1", "--cluster", "lab", "--node", "n1", "--state", str(tmp_path), "--nvidia-smi", "none"]
     command = [sys.executable, "-I", "-S", str(archive), *where, "--kernel-log", str(log)]
     agent = subprocess.Popen(command, cwd=tmp_path, env={"SLICEKEEPER_TOKEN": "sk_x"}, stderr=subprocess.PIPE, text=True)
