@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from clusters.domain.ids import Instant
 from clusters.domain.policy import Policy, SparesScope
 from clusters.domain.topology import Topology
+from clusters.domain.totals import Totals
 
 
 class Space:
@@ -27,6 +28,7 @@ class Space:
         "free",
         "gpu_free",
         "offenders",
+        "outer",
         "owing",
         "placeable",
         "reserved",
@@ -51,6 +53,7 @@ class Space:
         "gpu_free",
         "closed",
         "failures",
+        "outer",
     )
 
     def __init__(self, topology: Topology) -> None:
@@ -73,6 +76,7 @@ class Space:
         widest = max((domain.size for domain in topology.domains), default=0)
         self.buckets = [0] * (widest + 1)  # free count -> mask over domains
         self.buckets[0] = (1 << size) - 1
+        self.outer = [Totals(*counted) for counted in topology.outer]  # free nodes by rack and block, the innermost level first
 
     def fork(self) -> Space:
         """An independent copy; costs O(domains) list copies."""
@@ -82,6 +86,7 @@ class Space:
         for name in ("placeable", "used", "free", "count", "degraded", "offenders", "reserved", "stamp", "buckets", "wants", "owing"):
             setattr(twin, name, getattr(self, name).copy())
         twin.gpu_free = self.gpu_free.copy()
+        twin.outer = [totals.copy() for totals in self.outer]
         twin.closed = self.closed
         twin.failures = self.failures
         return twin
@@ -189,7 +194,10 @@ class Space:
         mark = 1 << domain
         self.buckets[self.count[domain]] &= ~mark
         self.free[domain] = free
-        self.count[domain] = free.bit_count()
+        count = free.bit_count()
+        for totals in self.outer:
+            totals.add(domain, count - self.count[domain])
+        self.count[domain] = count
         self.buckets[self.count[domain]] |= mark
 
     def _touch(self, domain: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -51,13 +51,13 @@ class Topology:
     block_of: tuple[int, ...]  # domain index -> block index
     group_of: Mapping[str, tuple[int, ...]]  # level that holds whole domains -> domain index -> group index, never falling
     domain_index: Mapping[str, int]  # domain name -> domain index, known ones only
+    outer: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]  # (group_of, area of each group) of levels above the domain, innermost first
     usual_size: int  # nodes of the most common kind of domain, weighted by nodes; 0 when empty
     usual_gpus: int  # GPUs of the most common kind of node; 0 when empty
 
     def area(self, level: str, group: int) -> int:
         """Mask of the domains in one group of a level that holds whole domains: they lie side by side."""
-        groups = self.group_of[level]
-        return (1 << bisect_right(groups, group)) - (1 << bisect_left(groups, group))
+        return _area(self.group_of[level], group)
 
 
 NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
@@ -91,6 +91,7 @@ def build_topology(sites: Iterable[Site]) -> Topology:
         domain_of=tuple(number for number, domain in enumerate(domains) for _ in range(domain.size)),
         block_of=group_of["block"],
         group_of=group_of,
+        outer=tuple(_outer(group_of)),
         domain_index={domain.name: number for number, domain in enumerate(domains) if domain.name},
         usual_size=_usual((domain.size for domain in domains if domain.name), weighted=True),
         usual_gpus=_usual((site.gpus for site in ordered if site.domain), weighted=False),
@@ -150,6 +151,18 @@ def _named(sites: Sequence[Site], key: Callable[[Site], str]) -> tuple[Group, ..
 def _by_domain(groups: Sequence[Group], domains: Sequence[Group]) -> tuple[int, ...]:
     firsts = [group.first for group in groups]
     return tuple(bisect_right(firsts, domain.first) - 1 for domain in domains)
+
+
+def _outer(group_of: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The levels whose groups hold more than one domain somewhere."""
+    for groups in reversed(group_of.values()):
+        count = groups[-1] + 1 if groups else 0
+        if count < len(groups):
+            yield groups, tuple(_area(groups, group) for group in range(count))
+
+
+def _area(groups: tuple[int, ...], group: int) -> int:
+    return (1 << bisect_right(groups, group)) - (1 << bisect_left(groups, group))
 
 
 def _usual(sizes: Iterable[int], *, weighted: bool) -> int:

@@ -1,13 +1,13 @@
 """Work below a node: some GPUs of one node.
 
 It goes to a node that is shared already, the one with the fewest free GPUs that suffice, so that whole nodes stay whole; else to a fresh
-node of the most broken domain that has room. An owed spare is never broken for it.
+node of the most broken domain that has room, in the most broken rack and block. An owed spare is never broken for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from clusters.domain.space import Space
 from scheduling.domain.nodes import Flaws, bits, first_soundest, without_last
@@ -16,7 +16,7 @@ from scheduling.domain.rooms import Rooms
 
 def best_node(rooms: Rooms, gpus: int, areas: tuple[int, ...]) -> int | None:
     """Index of the node for `gpus` GPUs inside the first of the areas (masks of domains) that has one, or None."""
-    for area in areas:
+    for area in chain.from_iterable(map(rooms.in_turn, areas)):
         shared = min(_shared(rooms.space, gpus, area & rooms.area), default=None)
         if shared is not None:
             return shared[-1]
@@ -39,21 +39,25 @@ def shared_nodes(space: Space) -> Iterator[tuple[int, int]]:
             yield node, left.bit_count()
 
 
-def _shared(space: Space, gpus: int, area: int) -> Iterator[tuple[int, int, int]]:
-    """(free GPUs, free nodes of the domain, node) of each shared node that suffices; the smallest is the best."""
+def _shared(space: Space, gpus: int, area: int) -> Iterator[tuple[int, ...]]:
+    """(free GPUs, free nodes of the domain, of its rack and block, node) of each shared node that suffices; the smallest is the best."""
     for node, left in shared_nodes(space):
         domain = space.topology.domain_of[node]
         if left >= gpus and area >> domain & 1:
-            yield left, space.count[domain], node
+            yield left, space.count[domain], *(totals.of(domain) for totals in space.outer), node
 
 
 def _fresh(rooms: Rooms, gpus: int, area: int) -> int | None:
     """A free node with enough GPUs: of the domain with the fewest free nodes, the first without flaws."""
     for _, domains in rooms.holding(1, 0):
-        firsts = (node for domain in bits(domains & area) if (node := _first(rooms, domain, gpus)) is not None)
-        found = first_soundest(firsts, lambda node: _flaws(rooms, node))
-        if found is not None:
-            return found
+        rest = domains & area
+        while rest:
+            alike = rooms.tightest(rest)
+            firsts = (node for domain in bits(alike) if (node := _first(rooms, domain, gpus)) is not None)
+            found = first_soundest(firsts, lambda node: _flaws(rooms.space, node))
+            if found is not None:
+                return found
+            rest &= ~alike
     return None
 
 
@@ -63,10 +67,9 @@ def _first(rooms: Rooms, domain: int, gpus: int) -> int | None:
     first = space.topology.domains[domain].first
     usable = bits(without_last(space.free[domain], rooms.kept(domain)))
     able = (first + bit for bit in usable if space.topology.nodes[first + bit].gpus >= gpus)
-    return first_soundest(able, lambda node: _flaws(rooms, node))
+    return first_soundest(able, lambda node: _flaws(rooms.space, node))
 
 
-def _flaws(rooms: Rooms, node: int) -> Flaws:
-    space = rooms.space
+def _flaws(space: Space, node: int) -> Flaws:
     domain, bit = space.locate(node)
-    return int(space.degraded[domain] & bit > 0), rooms.recent >> domain & 1, int(space.offenders[domain] & bit > 0)
+    return int(space.degraded[domain] & bit > 0), int(space.offenders[domain] & bit > 0)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from clusters.domain.space import Space
 
-#: (degraded nodes used, whether a node of the domain has failed of late, repeat offenders used): fewer is better, in this order.
-Flaws = tuple[int, int, int]
+#: (degraded nodes, repeat offenders) of those used: fewer is better, in this order.
+Flaws = tuple[int, int]
 
-NO_FLAWS: Flaws = (0, 0, 0)
+NO_FLAWS: Flaws = (0, 0)
 
 
 def choose_nodes(space: Space, domain: int, count: int, kept: int, last: int = 0) -> int:

@@ -24,6 +24,7 @@ class Bin(NamedTuple):
     free: int
     cap: int  # of these, nodes that may be used
     spares: int  # nodes that should stay free
+    recent: int = 0  # 1: a node has failed there of late
 
     def missing(self, used: int) -> int:
         """Spares it would miss with so many nodes used."""
@@ -69,7 +70,7 @@ class Packing:
         return count
 
     def _rank(self, bin: Bin, nodes: int) -> tuple[int, ...]:
-        return (bin.missing(nodes), bin.free - nodes, *self._flaws(bin.domain, nodes), bin.domain)
+        return (bin.missing(nodes), bin.recent, bin.free - nodes, *self._flaws(bin.domain, nodes), bin.domain)
 
 
 def takes(bins: Sequence[Bin], sizes: Sequence[int]) -> int:

@@ -76,10 +76,19 @@ class Rooms:
             if rest:
                 yield max(0, free - self.floor), free, rest
 
+    def in_turn(self, area: int) -> tuple[int, ...]:
+        """The area (a mask of domains) without the domains in which a node has failed of late, and then those."""
+        return (area & ~self.recent, area & self.recent) if self.recent else (area,)
+
+    def tightest(self, domains: int) -> int:
+        """Of domains that serve alike those of the most broken racks, and of them those of the most broken blocks (masks)."""
+        for totals in self.space.outer:
+            domains = totals.tightest(domains)
+        return domains
+
     def flaws(self, domain: int, nodes: int) -> Flaws:
         """What there is against the nodes that the domain would give."""
-        degraded, offenders = node_flaws(self.space, domain, nodes, self.kept(domain))
-        return degraded, self.recent >> domain & 1, offenders
+        return node_flaws(self.space, domain, nodes, self.kept(domain))
 
     def _wanting(self, spares: int) -> int:
         """Mask of the domains whose jobs, or the policy, want at least so many spares."""

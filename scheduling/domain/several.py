@@ -1,4 +1,4 @@
-"""Several slices: fewest missing spares, fewest blocks, fewest domains, least left over, fewest flaws, lowest index.
+"""Several slices: fewest missing spares, blocks, domains, domains in which a node has failed of late, least left over, fewest flaws, index.
 
 Prices in spares are asked for from the lowest up: first with every domain keeping all its spares, then with one missing in a domain at
 most, and so on. At one price, all slices in one block is best; else the block that takes most goes first. With slices of one size, or
@@ -107,7 +107,7 @@ def bins_of(rooms: Rooms, least: int, missing: int) -> list[Bin]:
         for domain in bits(domains):
             spares = rooms.wanted(domain)
             keep = max(rooms.floor, spares - missing, rooms.kept(domain))
-            bins.append(Bin(domain, free, free - keep, spares))
+            bins.append(Bin(domain, free, free - keep, spares, rooms.recent >> domain & 1))
     bins.sort()
     return bins
 
@@ -148,14 +148,17 @@ def _pack(rooms: Rooms, bins: Sequence[Bin], sizes: Sequence[int]) -> tuple[Pack
 def score(rooms: Rooms, parts: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
     """What is better of two ways to place the same slices at one price is smaller; ends in the first domain used.
 
-    Fewest domains, missing spares in all, least left over, fewest flaws.
+    Fewest domains, missing spares in all, domains in which a node has failed of late, least left over in the domains, then in their racks
+    and blocks, fewest flaws.
     """
     used = {domain: sum(sizes) for domain, sizes in parts.items()}
     count = rooms.space.count
     return (
         len(used),
         sum(max(0, rooms.wanted(domain) - (count[domain] - nodes)) for domain, nodes in used.items()),
+        sum(rooms.recent >> domain & 1 for domain in used),
         sum(count[domain] - nodes for domain, nodes in used.items()),
+        *(sum({totals.group(domain): totals.of(domain) for domain in used}.values()) for totals in rooms.space.outer),
         *map(sum, zip(*(rooms.flaws(domain, nodes) for domain, nodes in used.items()), strict=True)),
         min(used, default=-1),
     )

@@ -1,11 +1,13 @@
 """One slice: the domain that holds it best.
 
-Order of choice: fewest missing spares, the areas in the order given (a moved slice stays near the rest of its job), least left over, fewest
-degraded nodes, no node failed of late, fewest repeat offenders, lowest index. Domains are indexed by their names in natural order, so the
-last tie ends in a name.
+Order of choice: fewest missing spares, the areas in the order given (a moved slice stays near the rest of its job), no node failed of late,
+least left over in the domain, then in its rack and block, fewest degraded nodes, fewest repeat offenders, lowest index. Domains are indexed
+by their names in natural order, so the last tie ends in a name.
 """
 
 from __future__ import annotations
+
+from itertools import chain
 
 from clusters.domain.policy import Policy
 from clusters.domain.slices import cluster_slice
@@ -28,8 +30,8 @@ def largest_slice(space: Space, domain: int, policy: Policy) -> int:
 def best_domain(rooms: Rooms, nodes: int, areas: tuple[int, ...]) -> int | None:
     """The domain for a slice of `nodes` inside the first of the areas (masks of domains) that serves, or None."""
     for missing in rooms.prices(nodes):
-        for area in areas:
+        for area in chain.from_iterable(map(rooms.in_turn, areas)):
             for _, domains in rooms.holding(nodes, missing):
                 if domains & area:
-                    return first_soundest(bits(domains & area), lambda domain: rooms.flaws(domain, nodes))
+                    return first_soundest(bits(rooms.tightest(domains & area)), lambda domain: rooms.flaws(domain, nodes))
     return None

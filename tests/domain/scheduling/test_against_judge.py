@@ -120,7 +120,7 @@ class Judge:
             if all(nodes <= self.usable(self.drawn[place_]) for place_, nodes in used.items()):
                 yield used
 
-    def price(self, used: dict[int, int]) -> tuple[int, int, int, int, int, int, int, int]:
+    def price(self, used: dict[int, int]) -> tuple[int, ...]:
         """By the order of choice; the first domain's index ends all ties of one slice."""
         flawed = [self.flaws(self.drawn[place_], nodes) for place_, nodes in used.items()]
         return (
@@ -129,6 +129,7 @@ class Judge:
             len(used),
             sum(self.missing(self.drawn[place_], nodes) for place_, nodes in used.items()),
             sum(self.drawn[place_].free - nodes for place_, nodes in used.items()),
+            sum(domain.free for domain in self.drawn if domain.block in {self.drawn[place_].block for place_ in used}),
             sum(degraded for degraded, _ in flawed),
             sum(offenders for _, offenders in flawed),
             min(self.index[place_] for place_ in used),

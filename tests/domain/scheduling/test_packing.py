@@ -46,7 +46,7 @@ def test_the_exact_search_packs_whatever_can_be_packed_and_nothing_else(capaciti
 
 @given(capacities, job_sizes())
 def test_pouring_places_each_slice_once_or_returns_it(capacities: list[int], sizes: list[int]) -> None:
-    packing = Packing(_bins(capacities), lambda domain, nodes: (0, 0, 0))
+    packing = Packing(_bins(capacities), lambda domain, nodes: (0, 0))
     rest = packing.pour(sizes)
     placed = sorted((size for part in packing.parts.values() for size in part), reverse=True)
     assert sorted([*placed, *rest], reverse=True) == sizes
@@ -55,12 +55,12 @@ def test_pouring_places_each_slice_once_or_returns_it(capacities: list[int], siz
 
 @given(capacities, st.integers(1, 8), st.integers(1, 6))
 def test_pouring_slices_of_one_size_fails_only_where_they_cannot_fit(capacities: list[int], size: int, count: int) -> None:
-    rest = Packing(_bins(capacities), lambda domain, nodes: (0, 0, 0)).pour([size] * count)
+    rest = Packing(_bins(capacities), lambda domain, nodes: (0, 0)).pour([size] * count)
     assert (not rest) == can_pack(capacities, [size] * count)
 
 
 @given(st.lists(st.integers(0, 9), max_size=6), st.integers(0, 3), st.integers(1, 3))
 def test_pouring_into_domains_that_hold_one_slice_fails_only_where_they_cannot_fit(free: list[int], larger: int, smaller: int) -> None:
     sizes = [6] * larger + [5] * smaller
-    rest = Packing(_bins(free), lambda domain, nodes: (0, 0, 0)).pour(sizes)
+    rest = Packing(_bins(free), lambda domain, nodes: (0, 0)).pour(sizes)
     assert (not rest) == can_pack(free, sizes)
