@@ -15,6 +15,8 @@ from slicekeeper_worker.worker import JobOver, NotPlaced, Worker
 
 #: Seconds between looks at the program.
 LOOK = 0.1
+#: Seconds after which a program that has ended badly has done so by itself.
+NEWS = 10.0
 
 #: The port that rank 0 is met at; each generation has another, so that nobody meets the one before.
 MASTER_PORT = 29_500
@@ -70,7 +72,7 @@ def _once(worker: Worker, program: Sequence[str], environment: dict[str, str], g
 
 def _code(worker: Worker, code: int) -> int | None:
     """A program that ends badly has often lost a peer: if the next assignment comes in a moment, that was it."""
-    return None if code and worker.wait(10.0) else code
+    return None if code and worker.wait(NEWS) else code
 
 
 def _stop(process: subprocess.Popen[bytes], grace: float) -> None:

@@ -109,14 +109,22 @@ class Places:
     def connect(self, node: str, seconds: float) -> Wire:
         """A connection to the worker of a node; raises Broken."""
         try:
-            if not self._directory:
-                return Wire(socket.create_connection((node, self._port), timeout=seconds))
-            connection = socket.socket(socket.AF_UNIX)
-            connection.settimeout(seconds)
-            connection.connect(str(self._file(node)))
+            if self._directory:
+                return Wire(_connect_file(self._file(node), seconds))
+            return Wire(socket.create_connection((node, self._port), timeout=seconds))
         except OSError as error:
             raise Broken(f"cannot reach {node}: {error}") from None
-        return Wire(connection)
 
     def _file(self, node: str) -> Path:
         return Path(self._directory) / f"{self._job}-{node}.sock"
+
+
+def _connect_file(file: Path, seconds: float) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(seconds)
+        connection.connect(str(file))
+    except OSError:
+        connection.close()
+        raise
+    return connection

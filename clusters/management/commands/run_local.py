@@ -56,9 +56,7 @@ class Command(BaseCommand):
     def _check(self, cluster: str) -> None:
         with default_log().live(cluster).reading() as state:
             if state.connector != LOCAL:
-                raise CommandError(
-                    f"cluster {cluster!r} has other nodes than local ones (connector {state.connector!r}); see create_local"
-                )
+                raise CommandError(f"cluster {cluster!r} has other nodes than local ones (connector {state.connector!r}); see create_local")
 
     def _run(self, cluster: str, program: Program, lease: Lease, stop: threading.Event) -> None:
         driver = LocalDriver(default_log(), cluster, program, lease.check)
