@@ -85,7 +85,7 @@ class JobsField(_Typed):
     most = 1000
 
     def read(self, text: str) -> list[str]:
-        names = re.split(r"[\s,]+", text.strip()) if text.strip() else []
+        names = [name for name in re.split(r"[\s,]+", text) if name]
         if not all(map(_JOB.fullmatch, names)):
             raise forms.ValidationError(_JOBS)
         return names

@@ -88,17 +88,17 @@ def new_page(request: HttpRequest, cluster: str) -> HttpResponse:
 @require_POST
 @page
 def preview_part(request: HttpRequest, cluster: str) -> HttpResponse:
-    """What the form, as far as it is filled in, would get: {slices, text}, or {detail}."""
+    """What the form, as far as it is filled in, would get: {slices, text, wrong}."""
     data = request.POST.copy()
     data["name"] = data.get("name") or "preview"
     with reading(cluster) as state:
         form = _form(state, data)
         if not form.is_valid():
-            return JsonResponse({"detail": _first_error(form)}, status=422)
+            return JsonResponse({"slices": [], "text": _first_error(form), "wrong": True})
         outcome = forecast(state, form.cleaned_data["request"])
     if isinstance(outcome, Refusal):
-        return JsonResponse({"detail": explain(outcome)}, status=422)
-    return JsonResponse({"slices": outcome.slices, "text": outcome.text})
+        return JsonResponse({"slices": [], "text": explain(outcome), "wrong": True})
+    return JsonResponse({"slices": outcome.slices, "text": outcome.text, "wrong": False})
 
 
 def _form(state: ClusterState, data: QueryDict | None) -> JobForm:

@@ -58,6 +58,14 @@ WRONG = {
         "Give a multiple of slice_size (24), or ask for a tail slice of 8.",
     ),
     "a time without a unit": ({"expected_run_time": "36"}, "expected_run_time", "Give a time with its unit, such as 36h, 45min or 1d 12h."),
+    "a layer without a size": ({"layers": "rack"}, "layers", "Give levels with their nodes, such as block 48, rack 16."),
+    "layers that do not divide": ({"layers": "block 24, rack 16"}, "layers", "Give a multiple of the layer inside it (16)."),
+    "a required level without a name": ({"mode": "required"}, "level", "Name the level that is required."),
+    "a degree of nothing": ({"plan_tp": "0"}, "plan_tp", "Give a whole number from 1 to 1000000."),
+    "a part of no size": ({"part_1_name": "a"}, "part_1_nodes", "Say how many nodes."),
+    "parts that do not add up": ({"part_0_name": "a", "part_0_nodes": "8"}, "nodes", "Give the nodes of all parts together (8)."),
+    "a day that is none": ({"not_before": "tomorrow"}, "not_before", "Give day and time, such as 2026-03-01T18:30."),
+    "a job that is none": ({"after": "j000001"}, "after", "Name a job of this cluster that has not ended long ago."),
     "a time of no length": ({"checkpoint_interval": "0s"}, "checkpoint_interval", "Give a whole number from 1 to 315360000."),
 }
 
@@ -104,3 +112,35 @@ def test_spans_are_read_as_people_type_them(typed: str, seconds: int | None) -> 
 def test_spans_are_told_as_they_are_typed() -> None:
     assert [span_of(seconds) for seconds in (0, 59, 129_600, 9_000)] == ["0 s", "59 s", "1 d 12 h", "2 h 30 min"]
     assert all(seconds_of(span_of(seconds)) == seconds for seconds in (1, 61, 3_661, 90_061))
+
+
+def test_the_preview_reads_the_form_as_the_form_is_read(user: Client, cluster: str) -> None:
+    path = "/clusters/lab/parts/jobs/preview/"
+    wanted: Any = user.post(path, fields(name="", plan_tp="4", plan_ep="4", nodes="")).json()
+    assert (wanted["slices"], wanted["wrong"]) == ([4], False)
+    sized: Any = user.post(path, fields(nodes="32", layers="rack 8")).json()
+    assert (sized["slices"], sized["wrong"]) == ([8, 8, 8, 8], False)
+    for changed, text in (
+        ({"nodes": "100"}, "give at most 64 nodes"),
+        ({"layers": "rack"}, "Layers: Give levels with their nodes"),
+        ({"level": "row"}, "Keep together in one: Give one of those offered."),
+    ):
+        told: Any = user.post(path, fields(**changed)).json()
+        assert told["wrong"] is True
+        assert text in told["text"]
+
+
+def test_what_was_typed_into_a_folded_section_is_not_hidden(user: Client, cluster: str) -> None:
+    page: Any = user.post(PATH, fields(nodes="", part_0_name="trainer", part_1_name="", after="j1"))
+    assert page.context["form"].opened == {"parts", "start"}
+    assert page.context["form"].errors["after"] == ["Give ids of jobs, such as j000123."]
+    assert user.get(PATH).context["form"].opened == set()
+
+
+def test_times_and_jobs_to_follow_are_read(user: Client, cluster: str) -> None:
+    user.post(PATH, fields(nodes="1"))
+    (first,) = live("lab").catch_up().jobs
+    user.post(PATH, fields(nodes="1", not_before="2026-03-01T18:30", after=f"{first},", time_limit="2h", priority_class="batch", tail="on"))
+    request = live("lab").catch_up().jobs[max(live("lab").catch_up().jobs)].request
+    assert (request.not_before, request.after, request.time_limit_s) == (1_772_389_800_000_000, (first,), 7200)
+    assert (request.priority_class, request.tail) == ("batch", True)

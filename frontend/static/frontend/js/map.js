@@ -112,7 +112,8 @@ export class FleetMap {
 
   #light() {
     const { fleet, picked, job } = this;
-    if (job) {
+    this.found = job !== "" && fleet.nodesOf(job).size > 0; // a job that is nowhere on the map darkens nothing
+    if (this.found) {
       this.painter.lit = (node) => fleet.jobName(node) === job;
     } else if (picked) {
       const code = fleet[picked.kind === "use" ? "uses" : "conditions"].indexOf(picked.value);
@@ -151,11 +152,12 @@ export class FleetMap {
     chip.hidden = !this.job || !this.fleet.racks;
     if (chip.hidden) return;
     const nodes = this.fleet.nodesOf(this.job);
+    if (nodes.size > 0 !== this.found) this.#relight();
     const racks = new Set([...nodes].map((node) => this.fleet.rackOf[node]));
     const link = $("a", chip);
     setText(link, this.job);
     link.href = this.root.dataset.jobUrl.replace("j000000", encodeURIComponent(this.job));
-    const where = nodes.size ? `${counted(nodes.size, "node")} in ${counted(racks.size, "rack")}` : "holds no whole node now";
+    const where = nodes.size ? `${counted(nodes.size, "node")} in ${counted(racks.size, "rack")}` : "is on no node of the map now";
     setText($("[data-map-selection-text]", chip), where);
   }
 

@@ -47,10 +47,9 @@ export class SubmitForm {
     }
     try {
       const response = await request(this.form.dataset.previewUrl, { method: "POST", body: new FormData(this.form) });
-      const answer = await response.json();
-      if (asked !== this.asked) return;
-      if (response.ok) this.#show(answer.slices, answer.text, false);
-      else this.#show([], answer.detail, true);
+      if (!response.ok) throw new Error(`the preview answered ${response.status}`);
+      const { slices, text, wrong } = await response.json();
+      if (asked === this.asked) this.#show(slices, text, wrong);
     } catch {
       if (asked === this.asked) this.#show([], "The preview needs a connection to the server.", true);
     }
