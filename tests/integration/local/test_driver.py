@@ -34,7 +34,7 @@ NAME = "here"
 PATIENCE = 20
 
 #: Runs until the gate is opened, and ends with the code that is written there.
-RUNS = 'read code < "$GATE"; exit "${code:-0}"'
+RUNS = 'while [ ! -e "$GATE" ]; do sleep 0.02; done; exit "$(cat "$GATE")"'
 
 
 class Room:
@@ -43,8 +43,7 @@ class Room:
     def __init__(self, directory: Path) -> None:
         self.log = MemoryLog(wall_now)
         self.gate = directory / "gate"
-        os.mkfifo(self.gate)
-        program = Program(argv=("/bin/sh", "-c", RUNS), directory=directory, env={"GATE": str(self.gate)})
+        program = Program(argv=("/bin/sh", "-c", RUNS), directory=directory, env={"GATE": str(self.gate), "PATH": os.environ["PATH"]})
         self.program = program
         self.asked = 0
         wall = wall_now()
@@ -102,16 +101,11 @@ class Room:
     def pids(self, job: str) -> dict[str, int]:
         return {str(node): self.pid(job, node) for node in self.nodes(job)}
 
-    def open(self, code: int, many: int) -> None:
-        """Let so many processes end with a code."""
-        opened = 0
-        while opened < many:
-            with suppress(OSError):  # nobody is at the gate yet
-                gate = os.open(self.gate, os.O_WRONLY | os.O_NONBLOCK)
-                os.write(gate, f"{code}\n".encode() * many)
-                os.close(gate)
-                opened = many
-            time.sleep(0.01)
+    def open(self, code: int) -> None:
+        """Let all processes end with a code."""
+        draft = self.gate.with_suffix(".draft")
+        draft.write_text(str(code))
+        draft.rename(self.gate)
 
 
 @pytest.fixture
@@ -175,14 +169,14 @@ def test_more_failures_than_spares_move_the_slice_and_the_nodes_left_behind_are_
 
 def test_work_that_ends_well_everywhere_finishes_the_job(room: Room) -> None:
     job = room.run(ask(2))
-    room.open(0, 2)
+    room.open(0)
     room.until(lambda: job in room.state.ended, "it ends")
     assert room.state.ended[job] is JobState.FINISHED
 
 
 def test_a_program_that_fails_fails_its_job_and_no_node(room: Room) -> None:
     job = room.run(ask(1))
-    room.open(3, 1)
+    room.open(3)
     room.until(lambda: job in room.state.ended, "it ends")
     assert room.state.ended[job] is JobState.FAILED
     assert room.reasons("JobFailed") == [f"its program ended with code 3 on {room.reasons('WorkStopped')[0].rpartition(' ')[2]}"]
