@@ -18,9 +18,10 @@ from clusters.eventlog.models import (
     ProjectionPosition,
     ShapeRecord,
 )
-from clusters.signals.models import SignalSource
+from clusters.signals.models import AgentBeat, SignalSource
 
 __all__ = [
+    "AgentBeat",
     "BooksSample",
     "Cluster",
     "DomainRecord",

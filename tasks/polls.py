@@ -16,10 +16,15 @@ from django.db import DatabaseError, connections
 
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log
+from clusters.signals.heartbeats import beats_look
 from clusters.signals.models import SignalSource
 from clusters.signals.polling import source_poll, sources_forget_removed, sources_take_due
+from tasks import heartbeat
 
 logger = logging.getLogger(__name__)
+
+#: The part that watches over agents and sources of signals.
+WATCH = "signals"
 
 #: Sources that one process asks at the same time.
 THREADS = 4
@@ -30,9 +35,12 @@ _guard = threading.Lock()
 
 @shared_task(name="tasks.polls.look")
 def look() -> None:
-    """Have every source asked that is due."""
-    sources_forget_removed(default_log().clusters())
-    for source in sources_take_due(wall_now()):
+    """Have every source asked that is due, and see which agents have fallen silent."""
+    clusters, now = default_log().clusters(), wall_now()
+    beats_look(clusters, now, heartbeat.last_beats().get(WATCH, 0))
+    heartbeat.beat(WATCH)
+    sources_forget_removed(clusters)
+    for source in sources_take_due(now):
         with _guard:
             if source.pk in _asking:
                 continue

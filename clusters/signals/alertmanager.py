@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from clusters.domain.signals import SignalKind, SignalScope
+from clusters.signals.kernel import SWITCH_CHECK
 from clusters.signals.model import Collector, Parsed, Signal, first_text, instant_of, mapping, text
 from clusters.signals.xids import Meaning, xid_meaning
 
@@ -23,6 +24,7 @@ _COMPONENTS = (("gpu", "gpu"), ("GPU", "gpu"), ("link", "link"), ("nvlink", "lin
 _NUMBER = re.compile(r"\d{1,5}")
 _PORT = re.compile(r":\d{1,5}$")
 _DOUBTS = frozenset(("critical", "error", "page", "warning", "major", "minor"))
+_SWITCH = re.compile(r"nvswitch", re.IGNORECASE)
 _FABRIC = re.compile(r"nvlink|nvswitch|fabric", re.IGNORECASE)
 
 
@@ -63,7 +65,7 @@ def _read(found: Collector, position: str, alert: dict[str, object], product: st
         code=code,
         kind=SignalKind.RECOVERED if resolved else meaning.kind,
         scope=meaning.scope,
-        check=f"alert {name}",
+        check=f"{SWITCH_CHECK if _SWITCH.search(name) else 'alert'} {name}",
         component=_component(labels),
         text=said or meaning.name,
         action="" if resolved else meaning.action,

@@ -16,6 +16,8 @@ from clusters.signals.model import LAST_INSTANT, Collector, Parsed, Signal, inst
 from clusters.signals.xids import Meaning, sxid_meaning, xid_meaning
 
 CHECK = "kernel"
+#: What is said of a switch and not of the node: checks that begin so take the racks of the domain out of new work.
+SWITCH_CHECK = "switch"
 #: Characters of a line that are looked at.
 MAX_LINE = 2_000
 ID_BYTES = 12
@@ -67,7 +69,7 @@ def _read(found: Collector, position: str, line: str, log: _Log) -> None:
         code=code,
         kind=meaning.kind,
         scope=meaning.scope,
-        check=CHECK,
+        check=SWITCH_CHECK if code.startswith("sxid:") else CHECK,
         component=component,
         text=f"{meaning.name}: {message}" if message else meaning.name,
         action=meaning.action,

@@ -1,4 +1,7 @@
-"""Where signals are fetched from. What is kept of a source beside its address can be lost: then one scrape is a first one again."""
+"""Where signals are fetched from, and when agents were last heard.
+
+What is kept of a source beside its address can be lost: then one scrape is a first one again.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from clusters.eventlog.facts import MAX_CLUSTER
 MAX_NAME = 40
 MAX_URL = 500
 MAX_ERROR = 300
+MAX_NODE = 253
 
 
 class SignalSource(models.Model):
@@ -32,3 +36,19 @@ class SignalSource(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cluster}/{self.name}"
+
+
+class AgentBeat(models.Model):
+    """The last sign of life of the agent on a node."""
+
+    cluster = models.CharField(max_length=MAX_CLUSTER)
+    node = models.CharField(max_length=MAX_NODE)
+    at = models.BigIntegerField()  # wall time, microseconds
+    every_s = models.FloatField()  # until the next one, as the agent says
+    silent = models.BooleanField(default=False)  # the node was reported out of reach for it
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "node"], name="agent_beat_node_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.node}"

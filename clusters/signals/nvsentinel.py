@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from clusters.domain.signals import SignalKind, SignalScope
-from clusters.signals.kernel import pci_of
+from clusters.signals.kernel import SWITCH_CHECK, pci_of
 from clusters.signals.model import Collector, Parsed, Signal, instant_of, items, mapping, text
 from clusters.signals.xids import Meaning, dcgm_meaning, sxid_meaning, xid_meaning
 
@@ -83,7 +83,7 @@ def _read(found: Collector, position: str, event: dict[str, object], product: st
         code=code,
         kind=_kind(event, healthy=healthy, fatal=fatal),
         scope=meaning.scope,
-        check=f"{agent} {check}".strip(),
+        check=" ".join(filter(None, (SWITCH_CHECK if _SXID in check else "", agent, check))),
         component=component,
         text=said or meaning.name,
         action="" if healthy or action == "NONE" else action,

@@ -11,7 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters.domain.signals import SignalKind, SignalScope
+from clusters.eventlog.log import wall_now
 from clusters.signals.formats import FORMATS
+from clusters.signals.heartbeats import beats_note
 from clusters.signals.intake import MAX_BATCH, product_of, signals_receive, source_of
 from clusters.signals.model import MAX_CODE, MAX_EVIDENCE, MAX_TEXT, Parsed, Signal
 from clusters.signals.plain import read_plain
@@ -130,6 +132,7 @@ def _receive(request: Request, cluster: str, feed: str, parsed: Parsed | tuple[S
     signals, problems = (parsed.signals, parsed.problems) if isinstance(parsed, Parsed) else (parsed, ())
     source = source_of(caller_of(request).name, feed)
     done = signals_receive(cluster=cluster, source=source, signals=signals)
+    beats_note(cluster, signals, wall_now())
     counts: dict[str, Any] = {field: getattr(done, field) for field in ("received", "new", "repeated", "unchanged", "unknown_nodes")}
     told = [UnreadPart(problem.position, problem.message) for problem in problems]
     return answer(SignalCounts(**counts, nodes_not_known=list(done.named), problems=told))

@@ -1,4 +1,4 @@
-"""`manage.py signal_sources --cluster NAME [--add NAME --kind KIND --url URL | --remove NAME]`: where signals are fetched from."""
+"""`manage.py signal_sources --cluster NAME [--add NAME ... | --remove NAME | --forget-agent NODE]`: where signals are fetched from."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.errors import ClusterError
 from clusters.eventlog.store import default_log
+from clusters.signals.heartbeats import beat_forget
 from clusters.signals.models import SignalSource
 from clusters.signals.polling import DEFAULT_EVERY_S, EVERY_S, KINDS, source_add
 
@@ -23,6 +24,7 @@ class Command(BaseCommand):
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--add", metavar="NAME", help="a source of that name; give --kind and --url with it")
         which.add_argument("--remove", metavar="NAME", help="ask this one no longer")
+        which.add_argument("--forget-agent", metavar="NODE", help="its agent was removed, so its silence says nothing")
         parser.add_argument("--kind", choices=list(KINDS), help="what it answers with")
         parser.add_argument("--url", help="http:// or https://, without a name or password in it")
         parser.add_argument("--every", type=int, default=DEFAULT_EVERY_S, help=f"seconds, {EVERY_S[0]} to {EVERY_S[1]} ({DEFAULT_EVERY_S})")
@@ -40,6 +42,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         if options["remove"] and not SignalSource.objects.filter(cluster=cluster, name=options["remove"]).delete()[0]:
             raise CommandError(f"--remove: cluster {cluster!r} has no source {options['remove']!r}")
+        if options["forget_agent"] and not beat_forget(cluster, options["forget_agent"]):
+            raise CommandError(f"--forget-agent: no agent of {options['forget_agent']!r} was ever heard")
         self._list(cluster, for_programs=options["json"])
 
     def _list(self, cluster: str, *, for_programs: bool) -> None:

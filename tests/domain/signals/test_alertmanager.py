@@ -59,6 +59,7 @@ def test_how_bad_an_alert_is_follows_from_its_labels(labels: dict[str, str], kin
 
 def test_the_scope_can_be_told_and_fabrics_are_shared() -> None:
     assert alertmanager.parse(body(node="n1", alertname="NVLinkErrors")).signals[0].scope is SignalScope.SHARED
+    assert alertmanager.parse(body(node="n1", alertname="NVSwitchDown")).signals[0].check.startswith("switch")
     assert alertmanager.parse(body(node="n1", alertname="X", slicekeeper_scope="shared")).signals[0].scope is SignalScope.SHARED
 
 

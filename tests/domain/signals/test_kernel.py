@@ -27,7 +27,7 @@ def test_every_line_of_the_collection_is_a_signal_and_no_other_line_is() -> None
     said = [line for line in lines if re.search(r"Xid \(|fallen off the bus", line)]
     assert parsed.problems == ()
     assert len(parsed.signals) == len(said) > 100
-    assert {signal.check for signal in parsed.signals} == {"kernel"}
+    assert {(signal.check, signal.code.partition(":")[0]) for signal in parsed.signals} == {("kernel", "xid"), ("switch", "sxid")}
 
 
 def test_the_dump_beside_an_xid_says_nothing_more() -> None:

@@ -52,6 +52,9 @@ def test_what_it_only_stores_says_nothing_against_the_node(strategy: object) -> 
 def test_an_event_of_a_switch_is_of_the_fabric() -> None:
     (signal,) = nvsentinel.parse(event(checkName="SysLogsSXIDError", errorCode=["20034"])).signals
     assert (signal.code, signal.scope) == ("sxid:20034", SignalScope.SHARED)
+    assert signal.check.startswith("switch")
+    (well,) = nvsentinel.parse(event(checkName="SysLogsSXIDError", isHealthy=True)).signals
+    assert well.check == signal.check
 
 
 @pytest.mark.parametrize("broken", [event(isHealthy="no"), event(nodeName=""), event(nodeName="a b")])
