@@ -139,8 +139,9 @@ def _load_queue(state: ClusterState, untold: list[str]) -> None:
             state.queue.add(job, aside=bool(job.awaits) or job.id in state.orphaned)
     for line in state.queue.lines.values():
         line.fresh.clear()
-    for name in untold:
-        state.queue.tell_later(state.jobs[name])
+    for job in map(state.jobs.__getitem__, untold):
+        if job.line is not None:
+            job.line.note(job)
 
 
 def _dump_node(node: Node) -> Plain:

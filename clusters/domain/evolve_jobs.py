@@ -69,11 +69,15 @@ def _released(state: ClusterState, _: Event, payload: ev.JobReleased) -> None:
 def _blocked(state: ClusterState, event: Event, payload: ev.JobBlocked) -> None:
     job = state.jobs[payload.job]
     job.state = JobState.WAITING
-    if job.blocked != payload.code:
-        job.blocked_since = event.occurred_at
-    job.blocked = payload.code
     job.counts = dict(payload.counts)
-    state.queue.told(job)
+    if job.blocked == payload.code:
+        return
+    if job.line is not None:
+        job.line.forget(job)
+    job.blocked = payload.code
+    job.blocked_since = event.occurred_at
+    if job.line is not None:
+        job.line.note(job)
 
 
 def _placed(state: ClusterState, event: Event, payload: ev.JobPlaced) -> None:

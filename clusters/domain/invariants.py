@@ -102,6 +102,8 @@ def _queue_is_the_waiting(state: ClusterState) -> Iterator[str]:
             yield f"the line of {jobs[0].id} is not in order"
         if set(line.fresh) != {job.id for job in jobs if not job.blocked}:
             yield f"the line of {jobs[0].id} does not know which of its jobs are still to be told why they wait"
+        if line.codes != Counter(job.blocked for job in jobs if job.blocked):
+            yield f"the line of {jobs[0].id} does not know what its jobs were told: {line.codes}"
     aside = {job.id for job in state.jobs.values() if job.state in QUEUED and (job.awaits or job.id in state.orphaned)}
     if aside != set(state.queue.aside):
         yield "the jobs aside are not those that wait for others"

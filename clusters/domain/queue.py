@@ -35,12 +35,29 @@ def place_of(job: Job) -> Place:
 class Line:
     """Waiting jobs that are alike."""
 
-    __slots__ = ("fresh", "jobs", "key")
+    __slots__ = ("codes", "fresh", "jobs", "key")
 
     def __init__(self, key: LineKey) -> None:
         self.key = key
         self.jobs: list[Place] = []  # sorted: the first is the next to be placed
         self.fresh: dict[str, None] = {}  # those that have not been told yet why they wait
+        self.codes: dict[str, int] = {}  # the codes that the others were told -> how many of them
+
+    def note(self, job: Job) -> None:
+        """What the job has been told, if it has."""
+        if job.blocked:
+            self.codes[job.blocked] = self.codes.get(job.blocked, 0) + 1
+        else:
+            self.fresh[job.id] = None
+
+    def forget(self, job: Job) -> None:
+        """What it was told no longer counts."""
+        if not job.blocked:
+            self.fresh.pop(job.id, None)
+        elif self.codes[job.blocked] == 1:
+            del self.codes[job.blocked]
+        else:
+            self.codes[job.blocked] -= 1
 
 
 class Queue:
@@ -62,14 +79,8 @@ class Queue:
         if line is None:
             line = self.lines[key] = Line(key)
         insort(line.jobs, place_of(job))
+        line.note(job)
         job.line = line
-        if not job.blocked:
-            self.tell_later(job)
-
-    def tell_later(self, job: Job) -> None:
-        """The job, which has a line, is still to be told why it waits, after the others."""
-        if job.line is not None:
-            job.line.fresh[job.id] = None
 
     def drop(self, job: Job) -> bool:
         """The job waits no longer; whether it did."""
@@ -77,16 +88,11 @@ class Queue:
         if line is None:
             return self.aside.pop(job.id, self) is None
         del line.jobs[bisect_left(line.jobs, place_of(job))]
-        line.fresh.pop(job.id, None)
+        line.forget(job)
         if not line.jobs:
             del self.lines[line.key]
         job.line = None
         return True
-
-    def told(self, job: Job) -> None:
-        """The job has been told why it waits."""
-        if job.line is not None:
-            job.line.fresh.pop(job.id, None)
 
     def __len__(self) -> int:
         return sum(len(line.jobs) for line in self.lines.values()) + len(self.aside)

@@ -12,15 +12,16 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from django.db import IntegrityError, connections, transaction
+from django.db import connections, transaction
 from django.db.backends.utils import CursorWrapper
 
 from clusters.domain.decision import DecisionRecord
-from clusters.domain.errors import BrokenInvariant, ClusterExists, UnknownCluster
+from clusters.domain.errors import ClusterExists, UnknownCluster
 from clusters.domain.events import Event
 from clusters.domain.ids import Instant
 from clusters.eventlog import sql
-from clusters.eventlog.claims import Change, Claimed, Gpu
+from clusters.eventlog.claim_rows import write_claims
+from clusters.eventlog.claims import Change, Gpu
 from clusters.eventlog.codec import audit_rows, decode_record, decode_rows, digest_of, encode_payload, encode_record
 from clusters.eventlog.facts import is_cluster_name
 from clusters.eventlog.inserts import append_rows
@@ -47,20 +48,7 @@ class _DatabaseWriter:
         self._cursor.execute(sql.ADD_DECISION, (self._id, first_seq, count, encode_record(record)))
 
     def change_claims(self, changes: Iterable[Change]) -> None:
-        for change in changes:
-            if isinstance(change, Claimed):
-                self._claim(change)
-            elif change.job is None:
-                self._cursor.execute(sql.RELEASE_ALL, (self._id, change.node))
-            else:
-                self._cursor.execute(sql.RELEASE, (self._id, change.node, change.job, change.generation))
-
-    def _claim(self, change: Claimed) -> None:
-        rows = [(self._id, change.node, gpu, change.job, change.generation) for gpu in change.gpus]
-        try:
-            self._cursor.executemany(sql.CLAIM, rows)
-        except IntegrityError as error:
-            raise BrokenInvariant(f"a GPU of node {change.node} was given to {change.job}, but another job holds it") from error
+        write_claims(self._cursor, self._id, changes)
 
     def sources(self, names: Iterable[str]) -> dict[str, bool]:
         names = list(names)

@@ -14,11 +14,12 @@ from copy import copy
 from dataclasses import dataclass
 
 from clusters.domain.decision import Refusal
+from clusters.domain.disruption import age_of_work
 from clusters.domain.events import Payload
+from clusters.domain.exclusive import closed_by
 from clusters.domain.ids import HOUR, Duration
 from clusters.domain.job_events import AfterStop, JobPreempted, StopRequested
 from clusters.domain.jobs import ACTIVE, JobKind
-from clusters.domain.lost_work import since_checkpoint
 from clusters.domain.policy import Policy
 from clusters.domain.space_events import SpaceReserved
 from clusters.domain.state import ClusterState, Job, wanting_slices
@@ -88,6 +89,7 @@ def release(trial: Trial, job: Job) -> None:
             space.give_mask(domain, bit)
         else:
             space.give_gpus(index, node.shares[job.id])
+    space.closed &= ~closed_by(trial.state, job, topology)
 
 
 def _borrowed(trial: Trial, quotas: Quotas) -> list[Victim]:
@@ -97,7 +99,7 @@ def _borrowed(trial: Trial, quotas: Quotas) -> list[Victim]:
     if not over:
         return []
     victims = [
-        Victim(job=job, gpus=(gpus := gpus_held(state, job)), lost=gpus * since_checkpoint(job.request, job.started_at, None, trial.now))
+        Victim(job=job, gpus=(gpus := gpus_held(state, job)), lost=gpus * age_of_work(job, trial.now))
         for job in state.jobs.values()
         if job.request.team in over and may_be_preempted(trial.policy, job) and job.id not in trial.stopping
     ]

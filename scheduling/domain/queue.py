@@ -143,14 +143,16 @@ def _news(turn: Turn, trial: Trial, code: str) -> Iterator[Job]:
     """The jobs of the turn, from the refused one on, to which the code is worth telling: the new ones, and the first of the others."""
     jobs, claims = trial.state.jobs, trial.state.reservations
     waiting = turn.places[turn.next : turn.next + RETOLD]
-    alone = turn.job.id in claims
-    for name in turn.line.fresh:
+    line, alone = turn.line, turn.job.id in claims
+    for name in line.fresh:
         if name == turn.job.id or (not alone and name not in claims and place_of(jobs[name]) > waiting[0]):
             yield jobs[name]
+    if not line.codes.keys() - {code}:
+        return
     settled = trial.now - trial.policy.refusal_settle_s * SECOND
     for _, _, name in waiting:
         job = jobs[name]
-        if job.blocked and job.blocked != code and job.blocked_since <= settled:
+        if job.blocked_since <= settled and job.blocked not in ("", code):
             yield job
 
 

@@ -6,7 +6,6 @@ quota may use all; they neither borrow nor lend.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 from clusters.domain.decision import Refusal
@@ -36,36 +35,43 @@ class Quotas:
     """The quotas as they are used up in the course of one pass."""
 
     def __init__(self, state: ClusterState, given_back: Mapping[str, int] | None = None) -> None:
-        self._usage = state.usage
         self._rows = {row.team: row for row in state.policy.quotas}
-        self._taken: Counter[str] = Counter()
-        self._taken.subtract(given_back or {})
+        self._used = {team: use.gpus for team, use in state.usage.teams.items()} if self._rows else {}
+        for team, gpus in (given_back or {}).items():
+            self._used[team] = self._used.get(team, 0) - gpus
+        known = {*self._rows, *self._used} - {EVERY_OTHER}
+        self._left = sum(row.gpus - self._used.get(team, 0) for team in known if (row := self.of(team)) is not None)  # by all together
+        self._known = known
 
     def of(self, team: str) -> Quota | None:
         """The quota that holds for the team; None = all."""
         return _quota_of(self._rows, team)
 
     def used(self, team: str) -> int:
-        """GPUs that the team has now."""
-        return self._usage.gpus(team) + self._taken[team]
+        """GPUs that the team has now. Counted only where there are quotas."""
+        return self._used.get(team, 0)
 
     def take(self, team: str, gpus: int) -> None:
-        """A job of the team has been placed, or with a negative number: gives its nodes back."""
-        self._taken[team] += gpus
+        """A job of the team has been placed."""
+        quota = self.of(team)
+        if quota is not None:
+            if team not in self._known:
+                self._known.add(team)
+                self._left += quota.gpus
+            self._left -= gpus
+            self._used[team] = self.used(team) + gpus
 
     def borrows(self, team: str, asked: int) -> bool:
         """Whether the team would have more than its quota with so many GPUs more."""
-        if not self._rows:
-            return False
-        quota = self.of(team)
+        quota = self.of(team) if self._rows else None
         return quota is not None and self.used(team) + asked > quota.gpus
 
     def refusal(self, team: str, asked: int) -> Refusal | None:
         """Why the team may not have so many GPUs more now; None where it may."""
-        if not self.borrows(team, asked):
-            return None
-        quota = self._rows.get(team) or self._rows[EVERY_OTHER]
+        quota = self.of(team) if self._rows else None
         used = self.used(team)
+        if quota is None or used + asked <= quota.gpus:
+            return None
         could = self._could_borrow(team, quota, used)
         if asked <= max(0, quota.gpus - used) + could:
             return None
@@ -74,13 +80,9 @@ class Quotas:
 
     def _could_borrow(self, team: str, quota: Quota, used: int) -> int:
         """GPUs above its quota that the team could have beside those it has: within its limit, and of what others leave."""
-        teams = {*self._rows, *self._usage.teams, *self._taken} - {team, EVERY_OTHER}
-        left = min(0, quota.gpus - used)  # what the team has borrowed already
-        for other in teams:
-            row = self.of(other)
-            if row is not None:
-                left += row.gpus - self.used(other)
-        return max(0, left if quota.borrow is None else min(left, quota.borrow - max(0, used - quota.gpus)))
+        own = quota.gpus - used
+        left = self._left - max(0, own) if team in self._known else self._left  # what it has borrowed already is taken off
+        return max(0, left if quota.borrow is None else min(left, quota.borrow - max(0, -own)))
 
 
 def terms_now(state: ClusterState, job: Job, now: Instant) -> Refusal | None:

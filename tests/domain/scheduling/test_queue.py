@@ -21,6 +21,7 @@ from clusters.domain.job_events import (
     WorkStopped,
 )
 from clusters.domain.jobs import JobRequest, JobState
+from clusters.domain.policy import Policy
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState
 from scheduling.domain import trial
@@ -56,9 +57,9 @@ def test_each_distinct_request_is_tried_once_a_pass(monkeypatch: pytest.MonkeyPa
         world.submit(ask(12))
     tried: list[int | None] = []
 
-    def counted(space: Space, request: JobRequest, policy: object) -> Placement | Refusal:
+    def counted(space: Space, request: JobRequest, policy: Policy, recent: int) -> Placement | Refusal:
         tried.append(request.nodes)
-        return place(space, request, policy)  # type: ignore[arg-type]
+        return place(space, request, policy, recent)
 
     monkeypatch.setattr(trial, "place", counted)
     events = world.run_pass()

@@ -1,0 +1,157 @@
+"""Many workloads from submission to end: a stream of submissions, a connector that obeys at once, and cluster time that jumps.
+
+The stream is that of Kueue's scheduler benchmark: 30 queues, each with a quota of 20 units that may borrow 100 more, get 350 small, 100
+medium and 50 large workloads of 1, 5 and 20 units, one each 100, 500 and 1,200 ms, that run for 200, 500 and 1,000 ms, with priorities of
+50, 100 and 200. A unit is a node here.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clusters.domain import job_events as ev
+from clusters.domain.commands import RunPass, SubmitJobs
+from clusters.domain.events import Event, NewEvent, PolicyActivated
+from clusters.domain.ids import MILLISECOND, SECOND, Duration, Instant
+from clusters.domain.inventory_events import ClusterCreated, NodeRegistered, RackRegistered
+from clusters.domain.jobs import JobKind, JobRequest
+from clusters.domain.policy import Policy
+from clusters.domain.teams import EVERY_OTHER, PriorityClass, Quota
+from clusters.eventlog.log import StoredLog
+from clusters.eventlog.port import Committed
+from clusters.eventlog.request import Request
+from scheduling.domain.decide import decide
+
+START: Instant = 1_800_000_000 * SECOND
+RACKS, NODES, GPUS = 10, 64, 4
+QUEUES = 30
+
+POLICY = Policy(
+    classes=tuple(PriorityClass(name=name, priority=points, ageing=4) for name, points in (("small", 50), ("medium", 100), ("large", 200))),
+    quotas=(Quota(team=EVERY_OTHER, gpus=20 * GPUS, borrow=100 * GPUS),),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """Workloads of one size, of each queue."""
+
+    name: str
+    count: int
+    every: Duration
+    runs: Duration
+    nodes: int
+
+
+KINDS = (
+    Kind(name="small", count=350, every=100 * MILLISECOND, runs=200 * MILLISECOND, nodes=1),
+    Kind(name="medium", count=100, every=500 * MILLISECOND, runs=500 * MILLISECOND, nodes=5),
+    Kind(name="large", count=50, every=1_200 * MILLISECOND, runs=1_000 * MILLISECOND, nodes=20),
+)
+TOTAL = QUEUES * sum(kind.count for kind in KINDS)
+RUNS = {kind.name: kind.runs for kind in KINDS}
+
+
+def submissions() -> list[tuple[Instant, list[JobRequest]]]:
+    """What comes when."""
+    due: dict[Instant, list[JobRequest]] = {}
+    for kind in KINDS:
+        for queue in range(QUEUES):
+            request = JobRequest(
+                name=kind.name, kind=JobKind.BATCH, nodes=kind.nodes, team=f"queue {queue}", priority_class=kind.name, spares=0
+            )
+            for number in range(kind.count):
+                due.setdefault(START + number * kind.every, []).append(request)
+    return sorted(due.items())
+
+
+class Run:
+    """One cluster and its stream."""
+
+    def __init__(self, log: StoredLog, name: str) -> None:
+        self.log = log
+        self.name = name
+        self.now = START
+        self.node_time = 0  # of all work
+        self.ended = 0
+        self.waited: list[Duration] = []
+        self._started: list[ev.WorkStarted] = []  # to be told with what is due next
+        self._ids = itertools.count()
+        self._agenda: list[tuple[Instant, str, int]] = []  # (end, job, generation)
+        log.create(name, [NewEvent(payload, START, "system", f"create/{n}") for n, payload in enumerate(_opening(name))])
+
+    def play(self) -> None:
+        """From the first submission to the last end."""
+        stream = submissions()[::-1]
+        while stream or self._agenda:
+            self.now = min([due for due, _ in stream[-1:]] + [due for due, _, _ in self._agenda[:1]])
+            self._end_due()
+            if stream and stream[-1][0] == self.now:
+                self._commit(SubmitJobs(requests=tuple(stream.pop()[1]), by="bench"))
+            self._pass()
+
+    def _pass(self) -> None:
+        more = True
+        while more:
+            done = self._commit(RunPass())
+            facts = [fact for event in done.events for fact in self._obey(event)]
+            stops = [fact for fact in facts if isinstance(fact, ev.WorkStopped)]
+            self._started += [fact for fact in facts if isinstance(fact, ev.WorkStarted)]
+            if stops:
+                self._tell([*self._started, *stops])
+                self._started = []
+            more = done.more or bool(stops)
+
+    def _obey(self, event: Event) -> Iterator[ev.WorkStarted | ev.WorkStopped]:
+        payload = event.payload
+        if isinstance(payload, ev.JobPlaced):
+            nodes = tuple(node for part in payload.slices for node in part.nodes)
+            with self.log.live(self.name).reading() as state:
+                job = state.jobs[payload.job]
+                runs = RUNS[job.request.name]
+                self.waited.append(self.now - job.submitted_at)
+            heapq.heappush(self._agenda, (self.now + runs, payload.job, payload.generation))
+            yield ev.WorkStarted(job=payload.job, generation=payload.generation, nodes=nodes)
+        elif isinstance(payload, ev.StopRequested):
+            yield ev.WorkStopped(job=payload.job, generation=payload.generation, nodes=payload.nodes)
+
+    def _end_due(self) -> None:
+        facts: list[ev.WorkStarted | ev.JobFinished | ev.WorkStopped] = [*self._started]
+        self._started = []
+        with self.log.live(self.name).reading() as state:
+            while self._agenda and self._agenda[0][0] <= self.now:
+                _, name, generation = heapq.heappop(self._agenda)
+                job = state.jobs[name]
+                if job.generation != generation or job.holders_stop or not job.held_nodes:
+                    continue  # it was preempted meanwhile
+                self.ended += 1
+                self.node_time += len(job.held_nodes) * RUNS[job.request.name]
+                facts.append(ev.JobFinished(job=name, generation=generation))
+                facts.append(ev.WorkStopped(job=name, generation=generation, nodes=tuple(job.held_nodes)))
+        self._tell(facts)
+
+    def _tell(self, facts: Sequence[ev.WorkStarted | ev.WorkStopped | ev.JobFinished]) -> None:
+        if facts:
+            self.log.append_facts(self.name, [NewEvent(fact, self.now, "fleet", str(next(self._ids))) for fact in facts])
+
+    def _commit(self, command: SubmitJobs | RunPass) -> Committed:
+        done = self.log.commit(self.name, Request(command=command, source="bench", request_id=None, now=self.now), decide)
+        assert isinstance(done, Committed), done
+        return done
+
+    @property
+    def utilisation(self) -> float:
+        """Node time of all work, of all nodes' from the first submission to the last end."""
+        return self.node_time / (RACKS * NODES * (self.now - START))
+
+
+def _opening(name: str) -> Iterator[ClusterCreated | PolicyActivated | RackRegistered | NodeRegistered]:
+    yield ClusterCreated(name=name, connector="simulated")
+    yield PolicyActivated(version=1, policy=POLICY, reason="", by="bench")
+    for rack in range(1, RACKS + 1):
+        yield RackRegistered(rack=f"r{rack}", block="b1")
+        for node in range(1, NODES + 1):
+            yield NodeRegistered(node=f"r{rack}-n{node}", rack=f"r{rack}", domain=f"r{rack}", gpus=GPUS)
