@@ -1,10 +1,11 @@
-"""What the cost model needs to know of a cluster."""
+"""What the cost model needs to know of a cluster of this installation."""
 
 from __future__ import annotations
 
-from clusters.domain.state import ClusterState
 from clusters.eventlog.live import live
 from scheduling.domain.parallelism.advice import Fleet
+from scheduling.domain.parallelism.cluster import fleet_of, network_of
+from scheduling.domain.parallelism.report import FabricSource
 
 
 def cluster_fleet(name: str) -> Fleet:
@@ -13,6 +14,7 @@ def cluster_fleet(name: str) -> Fleet:
         return fleet_of(state)
 
 
-def fleet_of(state: ClusterState) -> Fleet:
-    """The same of a state; raises InvalidRequest."""
-    return Fleet(gpus_per_node=state.topology.usual_gpus, domain_nodes=state.topology.usual_size)
+def cluster_network(name: str, given: float | None) -> tuple[float, FabricSource]:
+    """Gigabits a second of a GPU's own port in a cluster, and who says so; raises UnknownCluster."""
+    with live(name).reading() as state:
+        return network_of(state, given)

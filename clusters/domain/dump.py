@@ -70,7 +70,7 @@ def dump_state(state: ClusterState) -> Plain:
         "options": dict(sorted(state.options.items())),
         "clock": asdict(state.clock),
         "policy": asdict(state.policy),
-        "racks": [[rack.name, rack.block, rack.switch_trays] for _, rack in sorted(state.racks.items())],
+        "racks": [[rack.name, rack.block, rack.switch_trays, rack.fabric_gbps] for _, rack in sorted(state.racks.items())],
         "nodes": [_dump_node(node) for _, node in sorted(state.nodes.items())],
         "jobs": [_dump_job(job) for _, job in sorted(state.jobs.items(), key=lambda item: item[1].seq)],
         "orphaned": dict(sorted(state.orphaned.items())),
@@ -99,7 +99,7 @@ def load_state(plain: Plain) -> ClusterState:
     state.options = dict(plain["options"])
     state.clock = Clock(**plain["clock"])
     state.policy = load_policy(plain["policy"])
-    state.racks = {name: Rack(name, block, trays) for name, block, trays in plain["racks"]}
+    state.racks = {name: Rack(name, *rest) for name, *rest in plain["racks"]}
     state.nodes = {node.name: node for node in map(_load_node, plain["nodes"])}
     state.jobs = {job.id: job for job in map(_load_job, plain["jobs"])}
     state.orphaned = dict(plain["orphaned"])

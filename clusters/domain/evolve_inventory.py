@@ -21,7 +21,7 @@ def _created(state: ClusterState, _: Event, payload: ev.ClusterCreated) -> None:
 
 
 def _rack(state: ClusterState, _: Event, payload: ev.RackRegistered) -> None:
-    state.racks[payload.rack] = Rack(payload.rack, payload.block, payload.switch_trays)
+    state.racks[payload.rack] = Rack(payload.rack, payload.block, payload.switch_trays, payload.fabric_gbps)
     state.drop_space()
 
 

@@ -29,12 +29,13 @@ class ClusterCreated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RackRegistered:
-    """A rack was found, or its block or number of switch trays changed."""
+    """A rack was found, or what is known of it changed."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2  # 1 had no `fabric_gbps`
     rack: str
     block: str  # racks that share a spine group
     switch_trays: int = 0  # 9 on NVL72
+    fabric_gbps: int | None = None  # gigabits a second of each GPU's own port to the network; None: nobody said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

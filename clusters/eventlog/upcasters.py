@@ -85,6 +85,11 @@ def _node_recovered_1(fields: Fields) -> Fields:
     return {**fields, "flags": []}
 
 
+def _rack_registered_1(fields: Fields) -> Fields:
+    """Nobody said how fast the network is."""
+    return {**fields, "fabric_gbps": None}
+
+
 UPCASTERS: Mapping[tuple[str, int], Callable[[Fields], Fields]] = {
     ("JobSubmitted", 1): _job_submitted_1,
     ("JobSubmitted", 2): _job_submitted_2,
@@ -92,6 +97,7 @@ UPCASTERS: Mapping[tuple[str, int], Callable[[Fields], Fields]] = {
     ("NodeRecovered", 1): _node_recovered_1,
     ("PolicyActivated", 1): _policy_activated_1,
     ("PolicyActivated", 2): _policy_activated_2,
+    ("RackRegistered", 1): _rack_registered_1,
 }
 
 

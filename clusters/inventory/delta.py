@@ -39,7 +39,10 @@ def known_from(state: ClusterState) -> Known:
             others=frozenset(flag for flag, source, _ in raised if source != IMPORT_SOURCE),
             held=_held(node),
         )
-    racks = {name: InventoryRack(name=name, block=rack.block, switch_trays=rack.switch_trays) for name, rack in state.racks.items()}
+    racks = {
+        name: InventoryRack(name=name, block=rack.block, switch_trays=rack.switch_trays, fabric_gbps=rack.fabric_gbps)
+        for name, rack in state.racks.items()
+    }
     return Known(nodes=nodes, racks=racks)
 
 
@@ -61,7 +64,7 @@ def kept_places(known: Known, inventory: Inventory) -> Iterator[Problem]:
 def delta(known: Known, inventory: Inventory) -> list[Payload]:
     """The facts that lead from what is known to what the inventory says."""
     events: list[Payload] = [
-        ev.RackRegistered(rack=rack.name, block=rack.block, switch_trays=rack.switch_trays)
+        ev.RackRegistered(rack=rack.name, block=rack.block, switch_trays=rack.switch_trays, fabric_gbps=rack.fabric_gbps)
         for rack in inventory.racks
         if known.racks.get(rack.name) != rack
     ]

@@ -59,6 +59,8 @@ def _rack(rack: InventoryRack, groups: dict[_Group, list[str]], usual: _Shared) 
     base = _usual(group.shared for group, names in groups.items() for _ in names)
     yield f"- name: {_text(rack.name)}"
     yield f"  switch_trays: {rack.switch_trays}"
+    if rack.fabric_gbps is not None:
+        yield f"  fabric_gbps: {rack.fabric_gbps}"
     yield from (f"  {line}" for line in _differing(base, usual._replace(domain=rack.name)))
     plain = _Group(base, _problem_of(base), ())
     if list(groups) == [plain]:

@@ -51,6 +51,7 @@ class InventoryRack:
     name: str
     block: str
     switch_trays: int
+    fabric_gbps: int | None = None  # gigabits a second of each GPU's own port to the network; None: the file does not say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,10 @@ class Known:
 
     nodes: Mapping[str, KnownNode] = field(default_factory=dict)
     racks: Mapping[str, InventoryRack] = field(default_factory=dict)
+
+    def fabric_gbps(self, rack: str) -> int | None:
+        """What a file that does not know the network leaves as it is."""
+        return self.racks[rack].fabric_gbps if rack in self.racks else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

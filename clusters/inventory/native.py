@@ -3,6 +3,7 @@
     kind: SlicekeeperInventory
     gpus: 4                      # of each node; may be said anew in a block, rack or group
     product: NVIDIA-GB200
+    fabric_gbps: 400             # of each GPU's own port to the network
     blocks:
     - name: su1
       racks:
@@ -38,10 +39,11 @@ EACH_NODE = "each-node"
 UNKNOWN_DOMAIN = "NVLink domain unknown, so never part of a slice"
 DEFAULT_REASON = "said in the inventory"
 MAX_TRAYS = 64
+MAX_GBPS = 100_000
 
 STATES = {flag.value: flag for flag in Flag if flag not in (Flag.ABSENT, Flag.IN_REPAIR)}
 
-_INHERITED = ("gpus", "product", "domain", "switch_trays")
+_INHERITED = ("gpus", "product", "domain", "switch_trays", "fabric_gbps")
 _TOP = ("kind", "version", "blocks", "racks", "states", *_INHERITED)
 _BLOCK = ("name", "racks", *_INHERITED)
 _RACK = ("name", "block", "nodes", *_INHERITED)
@@ -57,6 +59,7 @@ class Inherited:
     product: str = ""
     domain: str | None = ""  # "": one per rack, named like it; None: unknown
     switch_trays: int | None = None
+    fabric_gbps: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +91,7 @@ class _Reading:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
         self._nodes: dict[str, InventoryNode] = {}
-        self._racks: dict[str, tuple[str, int | None]] = {}  # name -> (block, switch trays if told)
+        self._racks: dict[str, tuple[str, Inherited]] = {}  # name -> (block, what is told of all of it)
         self._states: dict[str, dict[Flag, str]] = {}
 
     def document(self, top: Fields) -> None:
@@ -134,7 +137,7 @@ class _Reading:
             rack.refuse("this rack is given twice; give each rack once, with all its nodes")
         if rack.has("block") and rack.name("block") != block:
             rack.refuse(f"block is {rack.name('block')!r} inside block {block!r}; leave it out, or move the rack")
-        self._racks[name] = (block, inherited.switch_trays)
+        self._racks[name] = (block, inherited)
         for group in rack.groups("nodes", "names"):
             self._group(group, self._inherit(group, inherited), name)
 
@@ -174,17 +177,24 @@ class _Reading:
         """Racks with their switch trays: as told, else nine where NVLink joins nodes, however few of them are here."""
         joined = {node.rack for node in nodes if node.domain != node.name}
         return [
-            InventoryRack(name=name, block=block, switch_trays=trays if trays is not None else SWITCH_TRAYS if name in joined else 0)
-            for name, (block, trays) in self._racks.items()
+            InventoryRack(
+                name=name,
+                block=block,
+                switch_trays=told.switch_trays if told.switch_trays is not None else SWITCH_TRAYS if name in joined else 0,
+                fabric_gbps=told.fabric_gbps,
+            )
+            for name, (block, told) in self._racks.items()
         ]
 
     @staticmethod
     def _inherit(level: Fields, outer: Inherited) -> Inherited:
         gpus = level.number("gpus", 1, MAX_GPUS)
         trays = level.number("switch_trays", 0, MAX_TRAYS)
+        gbps = level.number("fabric_gbps", 1, MAX_GBPS)
         return Inherited(
             gpus=outer.gpus if gpus is None else gpus,
             product=level.text("product") if level.has("product") else outer.product,
             domain=level.name("domain") if level.has("domain") else outer.domain,
             switch_trays=outer.switch_trays if trays is None else trays,
+            fabric_gbps=outer.fabric_gbps if gbps is None else gbps,
         )

@@ -28,7 +28,12 @@ def place_nodes(nodes: Sequence[NodeFacts], options: Options, known: Known) -> I
     domains = _Domains(nodes, fabrics, drawing, options, known)
     placed = [domains.place(node) for node in nodes]
     racks = [
-        InventoryRack(name=name, block=block, switch_trays=_switch_trays(name, domains.nvlink_racks, known))
+        InventoryRack(
+            name=name,
+            block=block,
+            switch_trays=_switch_trays(name, domains.nvlink_racks, known),
+            fabric_gbps=known.fabric_gbps(name),
+        )
         for name, block in blocks.items()
     ]
     return Inventory(

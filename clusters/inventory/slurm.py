@@ -121,7 +121,15 @@ class _Placing:
         joined = {placed.rack for node, placed in zip(self._facts, self._placed, strict=True) if _joined(node, placed)}
         groups = self._groups()
         found = sorted({node.rack for node in self._placed}, key=natural_key)
-        return tuple(InventoryRack(name=rack, block=self._block(rack, groups), switch_trays=self._trays(rack, joined)) for rack in found)
+        return tuple(
+            InventoryRack(
+                name=rack,
+                block=self._block(rack, groups),
+                switch_trays=self._trays(rack, joined),
+                fabric_gbps=self._known.fabric_gbps(rack),
+            )
+            for rack in found
+        )
 
     def told(self) -> Iterator[Problem]:
         """What is wrong with the nodes' places, the nodes folded."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -21,15 +20,13 @@ from frontend.api.errors import Refused
 from frontend.api.fields import Input, Number, OneOf, WholeNumber, checked
 from frontend.selectors.launch import LaunchFacts, launch_facts, launch_get
 from frontend.selectors.parallel import MOST_RANKS, ParallelReport, parallel_get
-from scheduling.domain.parallelism.fabric import FABRIC_GBPS, nvlink_links
 from scheduling.domain.parallelism.models import MODELS, Sharding, fitting_models
-from scheduling.domain.parallelism.report import Setting
 from scheduling.launch.assignment import Launch
-from scheduling.launch.formats import Format, content_type, filename, written
-from scheduling.launch.service import incomplete
+from scheduling.launch.formats import Format, content_type, filename, incomplete, written
 
 MOST_GENERATIONS = 1_000_000_000
 LEAST_GBPS, MOST_GBPS = 1, 100_000
+GBPS_HELP = "gigabits a second of a GPU's own network port; default: as the inventory says, else 400"
 
 
 class LaunchQuery(Input):
@@ -37,7 +34,7 @@ class LaunchQuery(Input):
 
     format = OneOf(Format, default="", help_text="a file for a launcher; without it, what there is to know of the assignment")
     generation = WholeNumber(1, MOST_GENERATIONS, default=None, help_text="an earlier assignment; of a job that has ended, the last one")
-    fabric_gbps = Number(LEAST_GBPS, MOST_GBPS, default=FABRIC_GBPS, help_text="gigabits a second of a GPU's own network port")
+    fabric_gbps = Number(LEAST_GBPS, MOST_GBPS, default=None, help_text=GBPS_HELP)
 
 
 class ParallelQuery(Input):
@@ -48,7 +45,7 @@ class ParallelQuery(Input):
     pp = WholeNumber(1, MOST_RANKS, default=1, help_text="pipeline parallel")
     dp = WholeNumber(1, MOST_RANKS, default=1, help_text="data parallel")
     model = OneOf(MODELS, default="", help_text="a published model; without it, those that the plan could train")
-    fabric_gbps = Number(LEAST_GBPS, MOST_GBPS, default=FABRIC_GBPS, help_text="gigabits a second of a GPU's own network port")
+    fabric_gbps = Number(LEAST_GBPS, MOST_GBPS, default=None, help_text=GBPS_HELP)
     sharding = OneOf(Sharding, default=Sharding.OPTIMIZER.value, help_text="what data-parallel ranks share")
     overlap = Number(0, 1, default=0.0, help_text="share of the data-parallel term that hides behind compute")
 
@@ -92,11 +89,10 @@ class ParallelView(ApiView):
         query = checked(ParallelQuery, request.query_params)
         plan = ParallelPlan(**{name: query[name] for name in ("tp", "ep", "pp", "dp")})
         models = (MODELS[query["model"]],) if query["model"] else fitting_models(plan.ep)
-        return answer(parallel_get(cluster, plan, models, _setting(query)))
-
-
-def _setting(query: dict[str, Any]) -> Setting:
-    return Setting(links=nvlink_links(query["fabric_gbps"]), sharding=Sharding(query["sharding"]), overlap=query["overlap"])
+        report = parallel_get(
+            cluster, plan, models, fabric_gbps=query["fabric_gbps"], sharding=Sharding(query["sharding"]), overlap=query["overlap"]
+        )
+        return answer(report)
 
 
 def _file(launch: Launch, form: Format) -> HttpResponse:

@@ -6,12 +6,11 @@ import msgspec
 from django.urls import reverse
 
 from clusters.domain.decision import Refusal
-from frontend.selectors.parallel import MOST_RANKS, PlacedCosts
-from scheduling.domain.parallelism.fabric import FABRIC_GBPS, nvlink_links
-from scheduling.domain.parallelism.report import Setting, placed_report
+from frontend.selectors.parallel import MOST_RANKS, PlacedCosts, cluster_setting
+from scheduling.domain.parallelism.report import placed_report
 from scheduling.launch.assignment import Launch
-from scheduling.launch.formats import Format, filename
-from scheduling.launch.service import incomplete, job_launch
+from scheduling.launch.formats import Format, filename, incomplete
+from scheduling.launch.service import job_launch
 from scheduling.parallel import cluster_fleet
 
 #: What each format is for, in a few words.
@@ -48,7 +47,7 @@ class LaunchFacts(msgspec.Struct, frozen=True):
     costs: PlacedCosts | None  # null without a plan, and for very large jobs
 
 
-def launch_facts(launch: Launch, fabric_gbps: float = FABRIC_GBPS) -> LaunchFacts:
+def launch_facts(launch: Launch, fabric_gbps: float | None = None) -> LaunchFacts:
     """What there is to know of an assignment; raises InvalidRequest."""
     return LaunchFacts(
         job=launch.job,
@@ -72,8 +71,8 @@ def _file(launch: Launch, form: Format) -> LaunchFile:
     return LaunchFile(form.value, filename(launch, form), f"{url}?format={form}&generation={launch.generation}", TOLD[form])
 
 
-def _costs(launch: Launch, fabric_gbps: float) -> PlacedCosts | None:
+def _costs(launch: Launch, fabric_gbps: float | None) -> PlacedCosts | None:
     if launch.ranks.plan is None or len(launch.ranks.ranks) > MOST_RANKS:
         return None
-    report = placed_report(launch.ranks, cluster_fleet(launch.cluster), Setting(links=nvlink_links(fabric_gbps)))
+    report = placed_report(launch.ranks, cluster_fleet(launch.cluster), cluster_setting(launch.cluster, fabric_gbps))
     return None if report is None else msgspec.convert(report, PlacedCosts)

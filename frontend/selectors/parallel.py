@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
 from clusters.domain.constraints import ParallelPlan
 from clusters.domain.errors import InvalidRequest
-from scheduling.domain.parallelism.models import ModelShape
+from scheduling.domain.parallelism.fabric import nvlink_links
+from scheduling.domain.parallelism.models import ModelShape, Sharding
 from scheduling.domain.parallelism.report import Setting, parallel_report
-from scheduling.parallel import cluster_fleet
+from scheduling.parallel import cluster_fleet, cluster_network
 
 #: Ranks of a plan that an answer is made for; more take the command: an answer must not keep others waiting.
 MOST_RANKS = 16_384
@@ -53,6 +55,7 @@ class LinkSpeeds(msgspec.Struct, frozen=True):
     inside_gbs: float
     outside_gbs: float
     ratio: float
+    fabric_from: str  # who says what goes outside: given, inventory, default
 
 
 class TermSeconds(msgspec.Struct, frozen=True):
@@ -123,9 +126,18 @@ class ParallelReport(msgspec.Struct, frozen=True):
     fits: list[Figure]  # computed with a number that was chosen to meet a published one
 
 
-def parallel_get(cluster: str, plan: ParallelPlan, models: Sequence[ModelShape], setting: Setting) -> ParallelReport:
+def parallel_get(
+    cluster: str, plan: ParallelPlan, models: Sequence[ModelShape], *, fabric_gbps: float | None, sharding: Sharding, overlap: float
+) -> ParallelReport:
     """The report on a plan in a cluster. Raises UnknownCluster, and InvalidRequest for a plan that is too large or fills no whole nodes."""
     fleet = cluster_fleet(cluster)
     if plan.gpus > MOST_RANKS:
         raise InvalidRequest("plan", plan.gpus, f"give at most {MOST_RANKS} ranks, or ask the command `parallel`")
+    setting = replace(cluster_setting(cluster, fabric_gbps), sharding=sharding, overlap=overlap)
     return msgspec.convert(parallel_report(plan, fleet, models, setting), ParallelReport)
+
+
+def cluster_setting(cluster: str, fabric_gbps: float | None) -> Setting:
+    """The links of a cluster, as given or as its inventory says; raises UnknownCluster, InvalidRequest."""
+    gbps, told = cluster_network(cluster, fabric_gbps)
+    return Setting(links=nvlink_links(gbps), fabric_from=told)

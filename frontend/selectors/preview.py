@@ -9,9 +9,9 @@ from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState
 from scheduling.domain.feasibility import preview
 from scheduling.domain.parallelism.advice import better_slice
+from scheduling.domain.parallelism.cluster import fleet_of
 from scheduling.domain.placement import place
 from scheduling.domain.refusals import explain
-from scheduling.parallel import fleet_of
 
 
 class Forecast(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from enum import StrEnum
 from shlex import quote
 from typing import Any
 
+from clusters.domain.decision import Refusal
 from clusters.inventory.names import fold
 from scheduling.domain.parallelism.report import plan_dict
 from scheduling.launch.assignment import Launch
@@ -60,6 +61,15 @@ def filename(launch: Launch, form: Format) -> str:
 def content_type(form: Format) -> str:
     """The media type of a format."""
     return "application/json" if form is Format.RANKS else "text/plain; charset=utf-8"
+
+
+def incomplete(launch: Launch, form: Format) -> Refusal | None:
+    """Why the assignment cannot be written in this format now: a slot has no node, and launchers cannot leave one out."""
+    if not launch.lost or form is Format.RANKS:
+        return None
+    slots = f"{launch.lost} slot{'s have' if launch.lost > 1 else ' has'} no node"
+    message = f"job {launch.job} is stalled: {slots} until a spare or another domain has room; only the format ranks shows it as it is"
+    return Refusal(code="state", message=message)
 
 
 def written(launch: Launch, form: Format) -> str:

@@ -7,10 +7,11 @@ import json
 import pytest
 
 from clusters.domain.commands import NodeVerb
+from clusters.domain.inventory_events import RackRegistered
 from scheduling.launch.formats import Format
 from scheduling.services import node_mark, run_pass
 from tests.api.calls import Api, job
-from tests.support.lab import finish, start
+from tests.support.lab import finish, report, start
 
 pytestmark = pytest.mark.django_db
 
@@ -99,9 +100,12 @@ def test_questions_that_make_no_sense_are_named(user: Api, placed: str, query: s
 def test_a_plan_gets_a_slice_size_and_its_price(user: Api, cluster: str) -> None:
     body = user.get("clusters/lab/parallel/?ep=64&dp=2").body
     assert (body["advice"]["max_slice"], body["advice"]["slices"]) == (16, [16, 16])
-    assert body["links"] == {"inside_gbs": 900, "outside_gbs": 50, "ratio": 18}
+    assert body["links"] == {"inside_gbs": 900, "outside_gbs": 50, "ratio": 18, "fabric_from": "default"}
     faster = user.get("clusters/lab/parallel/?ep=64&dp=2&fabric_gbps=800").body
-    assert faster["links"]["ratio"] == 9
+    assert (faster["links"]["ratio"], faster["links"]["fabric_from"]) == (9, "given")
+    report(RackRegistered(rack="r1", block="b1", switch_trays=9, fabric_gbps=200))
+    slower = user.get("clusters/lab/parallel/?ep=64&dp=2").body
+    assert (slower["links"]["ratio"], slower["links"]["fabric_from"]) == (36, "inventory")
     assert "13.9x" in json.dumps(body["fits"])
     assert [figure["figure"] for figure in body["published"]] == ["-43 %", "up to 60 %", "3.9x", "up to 4.4x", "+14.4 %"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any
 
 from clusters.domain.constraints import ParallelPlan
@@ -29,11 +30,20 @@ LABELS = {
 }
 
 
+class FabricSource(StrEnum):
+    """Who says how fast the way out of a domain is."""
+
+    GIVEN = "given"  # whoever asks
+    INVENTORY = "inventory"
+    DEFAULT = "default"  # nobody: it is assumed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """What is asked about every placement alike."""
 
     links: Links
+    fabric_from: FabricSource = FabricSource.DEFAULT
     sharding: Sharding = Sharding.OPTIMIZER
     overlap: float = 0.0
 
@@ -101,7 +111,12 @@ def assumptions(setting: Setting) -> Report:
     """What the figures rest on, and the published ones that stand beside them."""
     links = setting.links
     return {
-        "links": {"inside_gbs": links.inside / GIGA, "outside_gbs": links.outside / GIGA, "ratio": links.ratio},
+        "links": {
+            "inside_gbs": links.inside / GIGA,
+            "outside_gbs": links.outside / GIGA,
+            "ratio": links.ratio,
+            "fabric_from": setting.fabric_from.value,
+        },
         "sharding": setting.sharding.value,
         "overlap": setting.overlap,
         "published": [asdict(figure) for figure in PUBLISHED],

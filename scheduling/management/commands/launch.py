@@ -10,8 +10,8 @@ from clusters.domain.decision import Refusal
 from clusters.domain.errors import ClusterError
 from scheduling.domain.refusals import explain
 from scheduling.launch.assignment import Launch
-from scheduling.launch.formats import Format, written
-from scheduling.launch.service import incomplete, job_launch
+from scheduling.launch.formats import Format, incomplete, written
+from scheduling.launch.service import job_launch
 
 
 class Command(BaseCommand):

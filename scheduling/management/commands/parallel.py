@@ -14,8 +14,8 @@ from clusters.domain.errors import ClusterError
 from scheduling.domain.parallelism.advice import Fleet
 from scheduling.domain.parallelism.fabric import FABRIC_GBPS, nvlink_links
 from scheduling.domain.parallelism.models import MODELS, ModelShape, Sharding, fitting_models, model_named
-from scheduling.domain.parallelism.report import TERMS, Report, Setting, parallel_report
-from scheduling.parallel import cluster_fleet
+from scheduling.domain.parallelism.report import TERMS, FabricSource, Report, Setting, parallel_report
+from scheduling.parallel import cluster_fleet, cluster_network
 
 GPUS_PER_NODE, DOMAIN_NODES = 4, 18  # of an NVL72
 
@@ -53,7 +53,9 @@ class Command(BaseCommand):
         for name, kind in SHAPE.items():
             parser.add_argument(f"--{name.replace('_', '-')}", type=kind, help="instead of what the model has")
         parser.add_argument(
-            "--fabric-gbps", type=float, default=FABRIC_GBPS, help="gigabits a second of a GPU's own network port, default %(default)g"
+            "--fabric-gbps",
+            type=float,
+            help=f"gigabits a second of a GPU's own network port; default: as the cluster's inventory says, else {FABRIC_GBPS:g}",
         )
         parser.add_argument("--lost-chips", type=int, default=0, help="NVSwitch chips of the rack that are lost")
         parser.add_argument("--sharding", choices=[kind.value for kind in Sharding], default=Sharding.OPTIMIZER.value)
@@ -70,9 +72,11 @@ class Command(BaseCommand):
 
 def _report(options: Mapping[str, Any]) -> Report:
     plan = ParallelPlan(**{name: options[name] for name in DEGREES})
-    links = nvlink_links(options["fabric_gbps"], options["lost_chips"])
-    setting = Setting(links=links, sharding=Sharding(options["sharding"]), overlap=options["overlap"])
-    return parallel_report(plan, _fleet(options), _models(options, plan), setting)
+    fleet = _fleet(options)
+    gbps, told = _network(options)
+    links = nvlink_links(gbps, options["lost_chips"])
+    setting = Setting(links=links, fabric_from=told, sharding=Sharding(options["sharding"]), overlap=options["overlap"])
+    return parallel_report(plan, fleet, _models(options, plan), setting)
 
 
 def _fleet(options: Mapping[str, Any]) -> Fleet:
@@ -86,6 +90,13 @@ def _fleet(options: Mapping[str, Any]) -> Fleet:
             flag = field.replace("_", "-")
             raise CommandError(f"--{flag} {options[field]} and --cluster {options['cluster']} exclude each other; the cluster has its own")
     return cluster_fleet(options["cluster"])
+
+
+def _network(options: Mapping[str, Any]) -> tuple[float, FabricSource]:
+    given = options["fabric_gbps"]
+    if options["cluster"] is not None:
+        return cluster_network(options["cluster"], given)
+    return (FABRIC_GBPS, FabricSource.DEFAULT) if given is None else (given, FabricSource.GIVEN)
 
 
 def _models(options: Mapping[str, Any], plan: ParallelPlan) -> Sequence[ModelShape]:
@@ -110,9 +121,10 @@ def _lines(report: Report) -> Iterator[str]:
     yield from (f"  {reason}" for reason in advice["why"])
     yield ""
     yield (
-        f"estimated: communication a step in seconds; {links['inside_gbs']:g} GB/s inside a domain, {links['outside_gbs']:g} outside, "
-        f"a GPU and direction ({links['ratio']:.3g}x); sharding {report['sharding']}, overlap {report['overlap']:g}"
+        f"estimated: communication a step in seconds; {links['inside_gbs']:g} GB/s inside a domain, {links['outside_gbs']:g} outside "
+        f"({links['fabric_from']}), a GPU and direction: {links['ratio']:.3g}x"
     )
+    yield f"  data-parallel ranks share: {report['sharding']}; share of that term hidden behind compute: {report['overlap']:g}"
     for cost in report["costs"]:
         yield from _cost(cost)
     if not report["costs"]:

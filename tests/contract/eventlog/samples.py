@@ -70,7 +70,7 @@ _JOB = "j000123"
 
 SAMPLES: tuple[Payload, ...] = (
     inventory.ClusterCreated(name="lab", connector="simulated", options={"failure_rate": 0.002}),
-    inventory.RackRegistered(rack="r1", block="b1", switch_trays=9),
+    inventory.RackRegistered(rack="r1", block="b1", switch_trays=9, fabric_gbps=400),
     inventory.NodeRegistered(
         node=_NODE, rack="r1", domain="a1b2.1", gpus=4, product="GB200", problem="no clique", evidence=("GpuHealth=False: Xid 79",)
     ),
@@ -225,6 +225,7 @@ UPCAST: dict[tuple[str, int], Payload] = {
     ),
     ("NodeRecovered", 1): health.NodeRecovered(node=_NODE, reason="reset"),
     ("JobSubmitted", 2): jobs.JobSubmitted(request=_REQUEST, submitted_by="ada", arrival="9f86d081:3"),
+    ("RackRegistered", 1): inventory.RackRegistered(rack="r1", block="b1", switch_trays=9),
     ("JobSubmitted", 1): jobs.JobSubmitted(request=replace(_REQUEST, name="old"), submitted_by="ada", arrival=""),
 }
 

@@ -15,8 +15,7 @@ from clusters.domain.inventory_events import NodeRegistered, RackRegistered
 from clusters.domain.jobs import JobRequest
 from clusters.inventory.names import expand
 from scheduling.launch.assignment import Launch, launch_now
-from scheduling.launch.formats import Format, content_type, filename, written
-from scheduling.launch.service import incomplete
+from scheduling.launch.formats import Format, content_type, filename, incomplete, written
 from tests.support.world import World, ask, racks
 
 PLAN = ParallelPlan(tp=8, ep=8, dp=2)

@@ -108,7 +108,7 @@ def test_the_report_compares_slices_with_worse_places() -> None:
     assert [placement["groups_whole"] for placement in placements.values()] == [True, False, False]
     assert placements["sliced"]["ratio"] == 1
     assert 1 < placements["packed"]["ratio"] < placements["scattered"]["ratio"]
-    assert report["links"] == {"inside_gbs": 900, "outside_gbs": 50, "ratio": 18}
+    assert report["links"] == {"inside_gbs": 900, "outside_gbs": 50, "ratio": 18, "fabric_from": "default"}
 
 
 def test_a_plan_without_a_place_is_told_what_worse_ones_cost() -> None:
