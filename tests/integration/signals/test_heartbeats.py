@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from clusters.domain.ids import SECOND
 from clusters.domain.signals import Heard, SignalKind, standing
 from clusters.eventlog.live import live
-from clusters.signals.heartbeats import MOST_BETWEEN, MOST_NUMBER, beats_look, beats_note
+from clusters.signals.heartbeats import IN_ONE_GO, MOST_BETWEEN, beats_look, beats_note
 from clusters.signals.model import Signal
 from clusters.signals.models import AgentBeat
 from tests.support.lab import NAME, NODES, make_lab
@@ -57,13 +57,22 @@ def test_a_node_whose_agent_falls_silent_is_out_of_reach_until_it_is_heard_again
     assert heard("r1-n01") == []
 
 
-def test_most_agents_silent_together_are_no_fault_of_theirs() -> None:
+def test_where_nobody_is_heard_at_all_the_trouble_is_here() -> None:
     beat(*names())
     look(SILENT)
     assert all(heard(node) == [] for node in names())
-    beat(*names()[MOST_NUMBER:], at=SILENT)
+
+
+def test_many_that_fall_silent_in_one_go_are_no_fault_of_theirs_and_old_silence_is_no_sign() -> None:
+    beat(*names())
+    half = len(names()) // 2
+    beat(*names()[half + 1 :], at=SILENT)
     look(SILENT)
-    assert [node for node in names() if heard(node)] == names()[:MOST_NUMBER]
+    assert all(heard(node) == [] for node in names())
+    later = SILENT + IN_ONE_GO
+    beat(*names()[half + 1 :], at=later)
+    look(later)
+    assert [node for node in names() if heard(node)] == names()[: half + 1]
 
 
 def test_silence_while_nobody_looked_counts_for_nothing() -> None:
@@ -80,6 +89,11 @@ def test_silence_while_nobody_looked_counts_for_nothing() -> None:
 def test_the_period_is_what_the_agent_says_within_reason(told: str, every: float) -> None:
     beat("r1-n01", every=told)
     assert AgentBeat.objects.get().every_s == every
+
+
+def test_only_nodes_that_there_are_have_agents() -> None:
+    beat("r9-n01")
+    assert not AgentBeat.objects.exists()
 
 
 def test_an_agent_that_was_removed_is_forgotten_with_what_its_silence_said() -> None:
