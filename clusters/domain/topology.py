@@ -155,7 +155,7 @@ def _by_domain(groups: Sequence[Group], domains: Sequence[Group]) -> tuple[int, 
 
 def _outer(group_of: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """The levels whose groups hold more than one domain somewhere."""
-    for groups in reversed(group_of.values()):
+    for groups in reversed(tuple(group_of.values())):
         count = groups[-1] + 1 if groups else 0
         if count < len(groups):
             yield groups, tuple(_area(groups, group) for group in range(count))
