@@ -18,15 +18,11 @@ def ends(question: Question) -> Counterfactual | None:
     if not count:
         return None
     jobs = [job for _, job in running[:count]]
-    few = question.least(jobs, gone)
-    at = _last_end(running, few)
-    if question.starts(question.fork(gone(few), at=at)):
+    few = question.least(jobs, gone)  # none where there is room already, and only others take it first
+    at = max((end for end, job in running if job in few), default=question.now)
+    if few and question.starts(question.fork(gone(few), at=at)):
         return _told(question, few, at)
     return _told(question, jobs, running[count - 1][0])
-
-
-def _last_end(running: Sequence[tuple[Instant, Job]], jobs: Sequence[Job]) -> Instant:
-    return max(end for end, job in running if job in jobs)
 
 
 def _by_end(question: Question) -> list[tuple[Instant, Job]]:

@@ -126,6 +126,15 @@ def test_only_the_ends_that_it_takes_are_named() -> None:
     assert not set(others) & set(jobs)
 
 
+def test_where_a_job_ahead_takes_the_room_that_there_is_more_must_end() -> None:
+    """Nobody has looked yet: there is room for one of the two, and the older one takes it."""
+    world = World(racks(2))
+    (running,) = full(world, 16, time_limit_s=3600)
+    world.submit(ask(16))
+    found = asked(world, world.submit(ask(16)))[Kind.END]
+    assert found.params == {"jobs": (running,)}
+
+
 def test_a_time_that_only_the_policy_knows_is_said_to_be_taken() -> None:
     world = World(racks(1))
     (job,) = full(world, 16)
