@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, cast
 from urllib.parse import parse_qs
@@ -20,6 +21,7 @@ from clusters.domain.errors import ClusterError, UnknownCluster
 from frontend.live.access import may_open, still_allowed
 from frontend.live.figures import figures
 from frontend.live.hub import GONE, the_hub
+from frontend.live.jobs import TROUBLE, follow_job
 from frontend.live.subscriber import Subscriber, Timing
 
 logger = logging.getLogger(__name__)
@@ -28,12 +30,12 @@ security = logging.getLogger("slicekeeper.security")
 SIGNED_OUT = 4401
 SILENT = 4408
 TOO_BIG = 1009
-TROUBLE = 1011
 
 #: Characters of a message from a browser; a pong has 15.
 MOST_INBOUND = 1_000
-#: Digits of a position.
+#: Digits of a position, and characters of a job's id.
 MOST_DIGITS = 18
+MOST_JOB = 32
 
 TIMING = Timing()
 
@@ -48,8 +50,7 @@ async def live_socket(scope: WebSocketScope, receive: ASGIReceiveCallable, send:
         return
     socket = Subscriber()
     try:
-        channel = await the_hub().channel(cluster)
-        await channel.join(socket, *_position(scope))
+        leave = await _join(scope, cluster, socket)
     except UnknownCluster:
         await _close(send, GONE)
         return
@@ -64,7 +65,18 @@ async def live_socket(scope: WebSocketScope, receive: ASGIReceiveCallable, send:
         await _serve(scope, receive, send, socket)
     finally:
         figures.sockets -= 1
-        channel.leave(socket)
+        leave()
+
+
+async def _join(scope: WebSocketScope, cluster: str, socket: Subscriber) -> Callable[[], object]:
+    """Have the socket told of the cluster, or of one job of it; returns how to end that. Raises UnknownCluster."""
+    query = parse_qs(scope["query_string"].decode("latin1"))
+    job = query.get("job", [""])[0]
+    if job:
+        return asyncio.create_task(follow_job(the_hub(), socket, cluster, job[:MOST_JOB], _number(query, "after") or 0)).cancel
+    channel = await the_hub().channel(cluster)
+    await channel.join(socket, _number(query, "since"), query.get("epoch", [""])[0])
+    return lambda: channel.leave(socket)
 
 
 async def refuse(_scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
@@ -73,12 +85,10 @@ async def refuse(_scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASG
     await _close(send, GONE)
 
 
-def _position(scope: WebSocketScope) -> tuple[int | None, str]:
-    """(since, epoch) that the browser has; None where it has nothing, or says something that is no position."""
-    query = parse_qs(scope["query_string"].decode("latin1"))
-    since = query.get("since", [""])[0]
-    known = since.isascii() and since.isdigit() and len(since) <= MOST_DIGITS
-    return (int(since) if known else None), query.get("epoch", [""])[0]
+def _number(query: Mapping[str, list[str]], name: str) -> int | None:
+    """A position or generation that the other side has; None where it has nothing, or says something that is none."""
+    text = query.get(name, [""])[0]
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
 
 
 async def _serve(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable, socket: Subscriber) -> None:

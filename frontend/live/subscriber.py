@@ -35,6 +35,7 @@ class Subscriber:
         self.heard_at = time.monotonic()
         self.sending_since: float | None = None
         self.closing: int | None = None  # the code to close with
+        self._finishing: int | None = None  # the code to close with once everything is sent
 
     def offer(self, text: str) -> None:
         """Queue a frame. Where too many wait, all of them give way to the order to fetch a snapshot."""
@@ -54,10 +55,18 @@ class Subscriber:
         self.closing = code
         self._some.set()
 
+    def finish(self, code: int) -> None:
+        """Have the socket closed once everything was sent."""
+        self._finishing = code
+        self._some.set()
+
     async def next(self) -> str | None:
         """The next frame, or None once the socket is to be closed."""
         self.sending_since = None
         while not self._frames and self.closing is None:
+            if self._finishing is not None:
+                self.closing = self._finishing
+                return None
             self._some.clear()
             await self._some.wait()
         if self.closing is not None:

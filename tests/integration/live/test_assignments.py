@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -17,6 +18,7 @@ from frontend.accounts.roles import Role
 from frontend.accounts.tokens import token_create
 from frontend.live import follow, hub
 from scheduling.services import job_cancel, job_submit, node_mark, run_pass
+from tests.integration.live.sockets import Socket
 from tests.integration.live.test_follow import PATIENCE, Caller
 from tests.support.lab import NAME, make_lab
 from tests.support.people import make_user
@@ -149,3 +151,43 @@ async def test_a_thousand_workers_wait_without_threads_and_all_hear_of_one_swap(
 )
 async def test_what_cannot_be_asked_is_said(job: str, token: str, job_id: str | None, query: str, status: int) -> None:
     assert (await ask(token, job_id or job, query).answer())[0] == status
+
+
+# ---- by socket
+
+
+def by_socket(token: str, query: str) -> Socket:
+    return Socket(f"/ws/clusters/{NAME}/?{query}", authorization=f"Bearer {token}")
+
+
+async def told(socket: Socket) -> dict[str, Any]:
+    """The next frame but pings."""
+    async with asyncio.timeout(PATIENCE):
+        while (message := await socket.outbox.get())["type"] != "websocket.close":
+            if message["type"] == "websocket.send" and '"ping"' not in message["text"]:
+                plain: dict[str, Any] = json.loads(message["text"])
+                return plain
+    return {"closed": message["code"]}
+
+
+@pytest.mark.asyncio
+async def test_a_socket_of_a_job_is_told_its_assignment_each_change_of_it_and_its_end(job: str, token: str) -> None:
+    async with by_socket(token, f"job={job}") as socket:
+        first = await told(socket)
+        assert (first["type"], first["generation"], first["over"]) == ("assignment", 1, False)
+        old = first["slots"][0]["node"]
+        await waiting(1)
+        await swap(old)
+        second = await told(socket)
+        assert (second["generation"], second["left"]) == (2, [old])
+        await sync_to_async(job_cancel)(cluster=NAME, job=job, by="ada")
+        await sync_to_async(run_pass)(NAME)
+        assert (await told(socket))["over"]
+        assert await told(socket) == {"closed": 1000}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("query", ["job=j999999", "job=x%00", "job=" + "9" * 500])
+async def test_a_socket_of_a_job_that_nobody_knows_is_closed(job: str, token: str, query: str) -> None:
+    async with by_socket(token, query) as socket:
+        assert await told(socket) == {"closed": 4404}
