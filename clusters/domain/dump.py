@@ -70,7 +70,7 @@ def dump_state(state: ClusterState) -> Plain:
         "options": dict(sorted(state.options.items())),
         "clock": asdict(state.clock),
         "policy": asdict(state.policy),
-        "racks": [[rack.name, rack.block, rack.switch_trays, rack.fabric_gbps] for _, rack in sorted(state.racks.items())],
+        "racks": [_dump_rack(rack) for _, rack in sorted(state.racks.items())],
         "nodes": [_dump_node(node) for _, node in sorted(state.nodes.items())],
         "jobs": [_dump_job(job) for _, job in sorted(state.jobs.items(), key=lambda item: item[1].seq)],
         "orphaned": dict(sorted(state.orphaned.items())),
@@ -99,7 +99,7 @@ def load_state(plain: Plain) -> ClusterState:
     state.options = dict(plain["options"])
     state.clock = Clock(**plain["clock"])
     state.policy = load_policy(plain["policy"])
-    state.racks = {name: Rack(name, *rest) for name, *rest in plain["racks"]}
+    state.racks = {rack.name: rack for rack in map(_load_rack, plain["racks"])}
     state.nodes = {node.name: node for node in map(_load_node, plain["nodes"])}
     state.jobs = {job.id: job for job in map(_load_job, plain["jobs"])}
     state.orphaned = dict(plain["orphaned"])
@@ -142,6 +142,18 @@ def _load_queue(state: ClusterState, untold: list[str]) -> None:
     for job in map(state.jobs.__getitem__, untold):
         if job.line is not None:
             job.line.note(job)
+
+
+def _dump_rack(rack: Rack) -> list[Any]:
+    lost = [[*chip, reason] for chip, reason in sorted(rack.lost_chips.items())]
+    return [rack.name, rack.block, rack.switch_trays, rack.fabric_gbps, lost]
+
+
+def _load_rack(plain: list[Any]) -> Rack:
+    *described, lost = plain
+    rack = Rack(*described)
+    rack.lost_chips = {(tray, chip): reason for tray, chip, reason in lost}
+    return rack
 
 
 def _dump_node(node: Node) -> Plain:

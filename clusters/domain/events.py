@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from clusters.domain import health_events, incident_events, inventory_events, job_events, signal_events, space_events
+from clusters.domain import health_events, incident_events, inventory_events, job_events, signal_events, space_events, switch_events
 from clusters.domain.ids import Instant
 from clusters.domain.policy import Policy
 
@@ -47,6 +47,8 @@ Payload = (
     | health_events.RepairStarted
     | health_events.RepairFinished
     | signal_events.SignalReceived
+    | switch_events.SwitchTrayFailed
+    | switch_events.SwitchTrayRepaired
     | incident_events.IncidentOpened
     | incident_events.IncidentExtended
     | incident_events.IncidentClosed

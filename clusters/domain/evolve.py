@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clusters.domain import evolve_health, evolve_incidents, evolve_inventory, evolve_jobs, evolve_losses, evolve_signals, evolve_space
+from clusters.domain import (
+    evolve_health,
+    evolve_incidents,
+    evolve_inventory,
+    evolve_jobs,
+    evolve_losses,
+    evolve_signals,
+    evolve_space,
+    evolve_switches,
+)
 from clusters.domain.errors import BrokenInvariant, UnknownEvent
 from clusters.domain.events import PAYLOADS, Event
 from clusters.domain.state import ClusterState
@@ -20,7 +29,16 @@ FLEET_SOURCE = "fleet"
 
 Handler = Callable[[ClusterState, Event, Any], None]
 
-_MODULES = (evolve_inventory, evolve_health, evolve_signals, evolve_incidents, evolve_jobs, evolve_losses, evolve_space)
+_MODULES = (
+    evolve_inventory,
+    evolve_health,
+    evolve_signals,
+    evolve_switches,
+    evolve_incidents,
+    evolve_jobs,
+    evolve_losses,
+    evolve_space,
+)
 
 HANDLERS: dict[str, Handler] = {cls.__name__: handler for module in _MODULES for cls, handler in module.HANDLERS.items()}
 

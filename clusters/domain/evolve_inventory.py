@@ -10,6 +10,8 @@ from clusters.domain.allocation import fence_node, take_place
 from clusters.domain.clock import Clock
 from clusters.domain.events import Event, PolicyActivated
 from clusters.domain.evolve_health import rank_of, refresh_condition
+from clusters.domain.evolve_switches import weigh
+from clusters.domain.fabric import SWITCHES, fabric_of, mark_fabric
 from clusters.domain.health import Flag, Mark
 from clusters.domain.state import ClusterState, Node, Rack
 
@@ -20,27 +22,33 @@ def _created(state: ClusterState, _: Event, payload: ev.ClusterCreated) -> None:
     state.options = dict(payload.options)
 
 
-def _rack(state: ClusterState, _: Event, payload: ev.RackRegistered) -> None:
-    state.racks[payload.rack] = Rack(payload.rack, payload.block, payload.switch_trays, payload.fabric_gbps)
+def _rack(state: ClusterState, event: Event, payload: ev.RackRegistered) -> None:
+    rack = Rack(payload.rack, payload.block, payload.switch_trays, payload.fabric_gbps)
+    known = state.racks.get(payload.rack)
+    state.racks[payload.rack] = rack
     state.drop_space()
+    if known is not None and known.lost_chips:
+        rack.lost_chips = {chip: reason for chip, reason in known.lost_chips.items() if chip[0] <= rack.switch_trays}
+        weigh(state, rack, event.seq, event.occurred_at)
 
 
 def _node_registered(state: ClusterState, event: Event, payload: ev.NodeRegistered) -> None:
     node = state.nodes.setdefault(payload.node, Node(payload.node))
-    _describe(state, node, payload)
+    _describe(state, event, node, payload)
     for flag, source in list(node.marks):
         if flag is Flag.ABSENT:
             del node.marks[flag, source]
     refresh_condition(state, node)
 
 
-def _node_changed(state: ClusterState, _: Event, payload: ev.NodeChanged) -> None:
+def _node_changed(state: ClusterState, event: Event, payload: ev.NodeChanged) -> None:
     node = state.nodes.get(payload.node)
     if node is not None:
-        _describe(state, node, payload)
+        _describe(state, event, node, payload)
+        refresh_condition(state, node)
 
 
-def _describe(state: ClusterState, node: Node, payload: ev.NodeRegistered | ev.NodeChanged) -> None:
+def _describe(state: ClusterState, event: Event, node: Node, payload: ev.NodeRegistered | ev.NodeChanged) -> None:
     node.rack = payload.rack
     node.told_domain = payload.domain
     node.told_gpus = payload.gpus
@@ -49,6 +57,9 @@ def _describe(state: ClusterState, node: Node, payload: ev.NodeRegistered | ev.N
     node.evidence = payload.evidence
     state.drop_space()
     take_place(state, node)
+    rack = state.racks.get(node.rack)
+    if rack is not None and (rack.lost_chips or (Flag.DEGRADED, SWITCHES) in node.marks):
+        mark_fabric(node, fabric_of(state, rack), event.seq, event.occurred_at)
 
 
 def _absent(state: ClusterState, event: Event, payload: ev.NodeAbsent) -> None:

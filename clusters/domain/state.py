@@ -88,12 +88,13 @@ class Node:
 class Rack:
     """Where nodes are drawn; keeps its identity while nodes come and go."""
 
-    __slots__ = ("block", "fabric_gbps", "name", "switch_trays")
+    __slots__ = ("block", "fabric_gbps", "lost_chips", "name", "switch_trays")
 
     def __init__(self, name: str, block: str, switch_trays: int, fabric_gbps: int | None = None) -> None:
         self.name = name
         self.block = block
         self.switch_trays = switch_trays
+        self.lost_chips: dict[tuple[int, int], str] = {}  # (switch tray, chip of it), both from 1 -> why
         self.fabric_gbps = fabric_gbps  # gigabits a second of each GPU's own port to the network
 
 

@@ -13,6 +13,7 @@ from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
 from clusters.domain import signal_events as signals
 from clusters.domain import space_events as space
+from clusters.domain import switch_events as switches
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Event, Payload, PolicyActivated
 from clusters.domain.jobs import JobRequest
@@ -60,6 +61,8 @@ _TONES: dict[type, str] = {
     health.NodeDegraded: "warn",
     health.NodeRecovered: "good",
     health.RepairFinished: "good",
+    switches.SwitchTrayFailed: "bad",
+    switches.SwitchTrayRepaired: "good",
     inventory.NodeAbsent: "warn",
     jobs.JobBlocked: "warn",
     jobs.SliceStalled: "warn",
@@ -175,6 +178,14 @@ LOSS_CAUSES: dict[LossCause, str] = {
 }
 
 
+def _switch(what: str) -> Callable[[Any], Words]:
+    def words(event: switches.SwitchTrayFailed | switches.SwitchTrayRepaired) -> Words:
+        chip = "" if event.chip is None else f", chip {event.chip},"
+        return f"Switch tray {event.tray}{chip} of {event.rack} {what}", event.reason
+
+    return words
+
+
 _WORDS: dict[type, Callable[[Any], Words]] = {
     inventory.ClusterCreated: lambda event: (f"Cluster {event.name} created", ""),
     inventory.ClockSet: _clock,
@@ -196,6 +207,8 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     health.RepairStarted: _node("in repair"),
     health.RepairFinished: _node("repaired"),
     signals.SignalReceived: _signal,
+    switches.SwitchTrayFailed: _switch("failed"),
+    switches.SwitchTrayRepaired: _switch("repaired"),
     incidents.IncidentOpened: lambda event: (f"Incident: {_many(len(event.nodes), 'node')} of {event.domain} failed together", event.cause),
     incidents.IncidentExtended: lambda event: (f"Incident {event.incident}: {_many(len(event.nodes), 'more node')} failed", ""),
     incidents.IncidentClosed: lambda event: (f"Incident {event.incident} closed", event.reason),

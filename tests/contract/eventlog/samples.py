@@ -16,6 +16,7 @@ from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
 from clusters.domain import signal_events as signals
 from clusters.domain import space_events as space
+from clusters.domain import switch_events as switches
 from clusters.domain.constraints import JobPart, Layer, LevelMode, ParallelPlan
 from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
 from clusters.domain.health import Flag
@@ -92,6 +93,8 @@ SAMPLES: tuple[Payload, ...] = (
     health.NodeUndrained(node=_NODE, reason="done"),
     health.RepairStarted(node=_NODE, reason="ticket 4"),
     health.RepairFinished(node=_NODE, reason="tray swapped"),
+    switches.SwitchTrayFailed(rack="r1", tray=4, chip=2, reason="dark"),
+    switches.SwitchTrayRepaired(rack="r1", tray=4, chip=1, reason="exchanged"),
     signals.SignalReceived(
         node=_NODE,
         code="xid:149",
