@@ -15,7 +15,7 @@ from scheduling.domain.parallelism.report import Setting, parallel_report
 from scheduling.parallel import cluster_fleet, cluster_network
 
 #: Ranks of a plan that an answer is made for; more take the command: an answer must not keep others waiting.
-MOST_RANKS = 16_384
+MOST_RANKS = 8_192
 
 
 class PlanFacts(msgspec.Struct, frozen=True):

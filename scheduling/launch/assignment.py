@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from clusters.domain.decision import Refusal
 from clusters.domain.errors import UnknownSubject
@@ -14,17 +15,21 @@ from clusters.domain.state import ClusterState, Job, Slice
 from scheduling.domain.parallelism.ranks import PlacedSlice, PlacedSlot, RankMap, rank_map
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Launch:
-    """One assignment of a job and the ranks that follow from it."""
+    """One assignment of a job and the ranks that follow from it: counted when they are asked for, so that no state is held meanwhile."""
 
     cluster: str
     job: str
     generation: int
     request: JobRequest
     slices: tuple[PlacedSlice, ...]
-    ranks: RankMap
     shared: bool  # the job has only some GPUs of its node
+
+    @cached_property
+    def ranks(self) -> RankMap:
+        """All ranks, by the job's plan."""
+        return rank_map(self.slices, self.request.plan)
 
     @property
     def lost(self) -> int:
@@ -45,7 +50,6 @@ def launch_now(state: ClusterState, job: Job) -> Launch | Refusal:
         generation=job.generation,
         request=job.request,
         slices=slices,
-        ranks=rank_map(slices, job.request.plan),
         shared=shared,
     )
 
@@ -74,7 +78,6 @@ def launch_before(state: ClusterState, name: str, events: Iterable[Event], gener
         generation=reached,
         request=request,
         slices=placed,
-        ranks=rank_map(placed, request.plan),
         shared=any(part.gpus for part in slices),
     )
 

@@ -68,12 +68,12 @@ plans = st.builds(
 def test_no_group_leaves_its_domain_where_the_engine_placed_it(
     plan: ParallelPlan, free: list[int], gpus: int, slice_size: int | None, times: int
 ) -> None:
-    """Random plans on random fleets: whatever is placed in units of the plan keeps each group, and each GPU has one rank."""
+    """Random plans on random fleets: whatever is placed with a plan keeps each of its groups, and each GPU has one rank."""
     unit = unit_nodes(plan, gpus)
     nodes = times * plan.pp * unit
     plan = ParallelPlan(tp=plan.tp, ep=plan.ep, pp=plan.pp, dp=nodes * gpus // (plan.group * plan.pp))
     space = space_of({f"r{number}": nodes for number, nodes in enumerate(free)}, gpus=gpus)
-    placement = place(space, ask(nodes, slice_size=unit), Policy(slice_size=slice_size))
+    placement = place(space, ask(nodes, plan=plan), Policy(slice_size=slice_size))
     if isinstance(placement, Refusal):
         return
     assert check_plan(plan, nodes, gpus, [len(part.nodes) for part in placement]) is None
@@ -116,6 +116,25 @@ def test_a_swap_changes_the_ranks_of_the_swapped_node_and_no_others(place: int) 
     assert changed == list(range(4 * place, 4 * place + 4))
     assert {after[rank].node for rank in changed} & {rank.node for rank in before} == set()
     assert [rank.domain for rank in after] == [rank.domain for rank in before]
+
+
+@given(places=st.lists(st.integers(0, 31), max_size=8), plan=st.sampled_from([ParallelPlan(ep=64, dp=2), ParallelPlan(tp=8, pp=4, dp=4)]))
+def test_groups_stay_whole_through_swaps_and_moves(places: list[int], plan: ParallelPlan) -> None:
+    """Whatever fails: each rank that has a node has it in the domain of its group, and slots keep their ranks."""
+    world = World(racks(4), checked=False)
+    job = world.run(ask(32, plan=plan))
+    slots = [(rank.slice, rank.slot, rank.gpu) for rank in rank_map(placed(world.state, job), plan).ranks]
+    for failing in places:
+        part, slot = divmod(failing, 16)
+        failed = job.slices[part].nodes[slot]
+        if failed is not None:
+            world.mark(failed, NodeVerb.FAIL)
+            world.settle()
+        if job.lost_slots:
+            return
+        found = rank_map(placed(world.state, job), plan)
+        assert found.problem == ""
+        assert [(rank.slice, rank.slot, rank.gpu) for rank in found.ranks] == slots
 
 
 def test_a_move_changes_the_ranks_of_the_moved_slice_and_no_others() -> None:
