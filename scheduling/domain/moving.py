@@ -29,18 +29,18 @@ def work_by_domain(state: ClusterState) -> dict[str, list[Work]]:
 
 
 def movable_groups(state: ClusterState, domain: str, work: Sequence[Work]) -> Iterator[list[Work]]:
-    """What must move together to free whole nodes: a slice, or all that share a node."""
+    """What must move together to free whole nodes: a slice, or all that share a node. Exclusive work stays: it would need a domain."""
     shared: dict[str, list[Work]] = {}
     for job, number in work:
         part = job.slices[number]
         if not part.gpus:
-            if movable(state, job):
+            if movable(state, job) and not job.request.exclusive:
                 yield [(job, number)]
         elif part.nodes[0] is not None:
             shared.setdefault(part.nodes[0], []).append((job, number))
     for node, group in sorted(shared.items()):
         all_of_it = len(group) == len(state.nodes[node].shares)  # else some work there is ending, and nobody can move it
-        if all_of_it and all(movable(state, job) for job, _ in group):
+        if all_of_it and all(movable(state, job) and not job.request.exclusive for job, _ in group):
             yield group
 
 

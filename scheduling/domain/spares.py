@@ -24,6 +24,7 @@ from scheduling.domain.lost_work import rolled_back
 from scheduling.domain.moving import Work, frees, movable_groups, names_of, price, take_away, work_by_domain
 from scheduling.domain.placement import place_shape
 from scheduling.domain.shape import slice_shape
+from scheduling.domain.tethers import tether
 from scheduling.domain.trial import Trial
 
 #: Proofs tried in one look at a cluster, a fraction of a millisecond each: it must not keep the pass waiting.
@@ -142,7 +143,7 @@ def _prove(trial: Trial, domain: str, group: Sequence[Work]) -> list[SliceAssign
     places: list[SliceAssignment] = []
     for job, number in group:
         shape = slice_shape(topology, job.request, policy, len(job.slices[number].nodes))
-        outcome = place_shape(space, shape, policy, (~(1 << index),))
+        outcome = place_shape(space, shape, policy, (tether(topology, job, number) & ~(1 << index),))
         if isinstance(outcome, Refusal):
             return None
         trial.take_slice(outcome[0])

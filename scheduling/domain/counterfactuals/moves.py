@@ -21,6 +21,7 @@ from scheduling.domain.moving import Work, frees, movable_groups, names_of, pric
 from scheduling.domain.placement import place_shape
 from scheduling.domain.preemption import gpus_held, may_be_preempted
 from scheduling.domain.shape import Shape, shape_of, slice_shape
+from scheduling.domain.tethers import tether
 from scheduling.domain.trial import Trial
 
 #: Domains for which moves are proven, the cheapest first.
@@ -109,7 +110,8 @@ def _new_places(question: Question, option: _Option) -> list[SliceAssignment] | 
     places: list[SliceAssignment] = []
     for job, number in option.work:
         shape = slice_shape(trial.topology, job.request, trial.policy, len(job.slices[number].nodes))
-        outcome = place_shape(trial.space, shape, trial.policy, (~(1 << option.domain),))
+        area = tether(trial.topology, job, number) & ~(1 << option.domain)
+        outcome = place_shape(trial.space, shape, trial.policy, (area,))
         if isinstance(outcome, Refusal):
             return None
         _settle(trial, job, outcome[0])
