@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
@@ -80,7 +80,7 @@ class _Pass:
             yield plan
             return
         jobs = self.trial.state.jobs
-        for _, _, name in turn.places[turn.next :]:
+        for _, _, name in islice(turn.places, turn.next, None):
             kept = list(reserve_for(self.trial, jobs[name], refusal))
             yield from ([event] for event in kept)
             if not kept and name not in self.trial.state.reservations:

@@ -10,7 +10,7 @@ from clusters.domain.commands import CancelJob, NodeVerb, RunPass
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.dump import dump_state
 from clusters.domain.events import Payload
-from clusters.domain.ids import MINUTE
+from clusters.domain.ids import MINUTE, SECOND
 from clusters.domain.job_events import (
     AfterStop,
     JobBlocked,
@@ -28,6 +28,7 @@ from scheduling.domain import trial
 from scheduling.domain.decide import decide
 from scheduling.domain.passes import EVENTS_PER_PASS, NODES_PER_PASS
 from scheduling.domain.placement import Placement, place
+from scheduling.domain.queue import RETOLD
 from tests.support.world import World, ask, racks
 
 
@@ -82,6 +83,67 @@ def test_a_refusal_is_told_when_its_code_changes_and_not_each_pass() -> None:
     (second,) = world.run_pass()
     assert isinstance(second, JobBlocked)
     assert (second.code, world.job(name).counts["nodes_draining"]) == ("topology-blocked", 3)
+
+
+def test_reasons_that_change_back_and_forth_are_told_once_in_a_while() -> None:
+    """Each pass finds another code than the one before; it is told once the one told last has stood for a minute."""
+    world = World(racks(2))
+    world.run(ask(16))
+    world.mark("r2-n1", NodeVerb.DRAIN)
+    others = [world.run(ask(16)).id]
+    name = world.submit(ask(18, slice_size=18))
+    for second in range(0, 200, 20):
+        world.now = second * SECOND
+        world.run_pass()
+        if others:
+            world.finish(others.pop())
+        else:
+            others.append(world.run(ask(16)).id)
+    blocked = [event for event in world.log.events if isinstance(event.payload, JobBlocked) and event.subject == name]
+    told = [(event.occurred_at // SECOND, event.payload.code) for event in blocked if isinstance(event.payload, JobBlocked)]
+    assert told == [(0, "capacity-blocked"), (60, "topology-blocked"), (120, "capacity-blocked"), (180, "topology-blocked")]
+
+
+def test_since_when_a_job_is_blocked_is_not_reset_by_looking_again() -> None:
+    world = World(racks(1))
+    world.run(ask(16))
+    name = world.submit(ask(16))
+    world.now = MINUTE
+    world.run_pass()
+    world.now = 10 * MINUTE
+    world.submit(ask(16))
+    world.run_pass()
+    assert (world.job(name).blocked, world.job(name).blocked_since) == ("capacity-blocked", MINUTE)
+
+
+def test_new_jobs_are_told_all_and_others_only_at_the_head_of_their_line() -> None:
+    world = World(racks(2), checked=False)
+    running = [world.run(ask(16)) for _ in range(2)]
+    names = [world.submit(ask(17, slice_size=17)) for _ in range(RETOLD + 20)]
+    first = [event.job for event in world.run_pass() if isinstance(event, JobBlocked)]
+    assert first == names
+    world.now = 2 * MINUTE
+    domain = running[0].slices[0].domain
+    world.finish(running[0].id)
+    for node in range(1, 3):
+        world.mark(f"{domain}-n{node}", NodeVerb.DRAIN)
+    again = [(event.job, event.code) for event in world.run_pass() if isinstance(event, JobBlocked)]
+    assert again == [(name, "topology-blocked") for name in names[:RETOLD]]
+    assert world.run_pass() == []
+    world.log.sound()
+
+
+def test_a_line_of_jobs_that_are_alike_is_tried_once_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(racks(1), checked=False)
+    world.run(ask(16))
+    for _ in range(300):
+        world.submit(ask(4, name="one of many"))
+    world.run_pass()
+    tried: list[JobRequest] = []
+    monkeypatch.setattr(trial, "place", lambda space, request, *rest: tried.append(request) or place(space, request, *rest))
+    assert world.run_pass() == []
+    assert len(tried) == 1
+    assert len(world.state.queue.lines) == 1
 
 
 def test_what_a_job_frees_goes_to_what_waits() -> None:

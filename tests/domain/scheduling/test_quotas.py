@@ -1,0 +1,125 @@
+"""Quotas: never beyond quota and loan, never more together than all quotas, and told with their counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusters.domain.commands import SubmitJob, SubmitJobs
+from clusters.domain.decision import Refusal
+from clusters.domain.job_events import JobBlocked, JobPlaced
+from clusters.domain.policy import Policy
+from clusters.domain.teams import Quota
+from scheduling.domain.quotas import Quotas
+from scheduling.domain.refusals import explain
+from scheduling.domain.trial import Trial
+from scheduling.domain.waiting import refusal_now
+from tests.support.world import World, ask, racks
+
+
+def world_of(*quotas: Quota, count: int = 4) -> World:
+    return World(racks(count), Policy(quotas=quotas))
+
+
+def test_a_team_borrows_what_others_leave_and_no_more() -> None:
+    world = world_of(Quota(team="a", gpus=16), Quota(team="b", gpus=48))
+    job = world.run(ask(4, team="b"))
+    assert job.slices
+    first, second = world.run(ask(12, team="a")), world.submit(ask(1, team="a"))
+    assert first.slices  # 48 of 64 GPUs are left by then
+    (blocked,) = world.run_pass()
+    assert blocked == JobBlocked(job=second, code="quota", counts={"asked": 4, "could_borrow": 0, "quota": 16, "team": "a", "used": 48})
+    world.finish(job.id)
+    assert [event.job for event in world.run_pass() if isinstance(event, JobPlaced)] == [second]
+
+
+def test_a_loan_ends_at_its_limit() -> None:
+    world = world_of(Quota(team="a", gpus=16, borrow=8), Quota(team="b", gpus=256))
+    world.run(ask(4, team="a"))
+    name = world.submit(ask(2, team="a"))
+    assert [event.job for event in world.run_pass() if isinstance(event, JobPlaced)] == [name]
+    last = world.submit(ask(1, team="a"))
+    world.run_pass()
+    assert (world.job(last).blocked, world.job(last).counts["could_borrow"]) == ("quota", 0)
+
+
+def test_the_reason_reads_as_a_sentence_and_is_counted_anew_when_asked() -> None:
+    world = world_of(Quota(team="a", gpus=16), Quota(team="b", gpus=4))
+    world.run(ask(4, team="a"))
+    name = world.submit(ask(2, team="a"))
+    world.run_pass()
+    refusal = refusal_now(Trial(world.state, 0), world.job(name))
+    assert refusal is not None
+    assert explain(refusal) == "team a uses 16 of its 16 GPUs and asks for 8; it could borrow 4"
+    world.run(ask(1, team="b"))
+    again = refusal_now(Trial(world.state, 0), world.job(name))
+    assert again is not None
+    assert again.counts["could_borrow"] == 0
+
+
+def test_the_star_stands_for_each_team_without_a_row_and_for_work_of_no_team() -> None:
+    world = world_of(Quota(team="a", gpus=64), Quota(team="*", gpus=8, borrow=0))
+    jobs = [world.run(ask(2, team=team)) for team in ("x", "y", "")]
+    assert all(job.slices for job in jobs)
+    for team in ("x", ""):
+        name = world.submit(ask(1, team=team))
+        world.run_pass()
+        assert world.job(name).blocked == "quota"
+
+
+def test_a_team_without_any_quota_may_use_all() -> None:
+    world = world_of(Quota(team="a", gpus=8))
+    assert all(world.run(ask(18, team="free")).slices for _ in range(4))
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_what_could_never_be_within_quota_and_loan_is_refused_at_once(many: bool) -> None:
+    world = world_of(Quota(team="a", gpus=16, borrow=8))
+    request = ask(7, team="a")
+    outcome = world.do(SubmitJobs(requests=(ask(1), request), by="ada") if many else SubmitJob(request=request, by="ada"))
+    assert isinstance(outcome, Refusal)
+    field = "jobs[1].nodes" if many else "nodes"
+    assert (outcome.code, outcome.counts["field"]) == ("invalid", field)
+    assert outcome.message == f"{field}: team a may have at most 24 GPUs, borrowed ones included"
+    assert world.submit(ask(6, team="a"))
+
+
+TEAMS = ("a", "b", "c", "")
+rows = st.lists(
+    st.builds(Quota, team=st.sampled_from(("a", "b", "*")), gpus=st.integers(0, 100), borrow=st.none() | st.integers(0, 60)),
+    unique_by=lambda row: row.team,
+    max_size=3,
+)
+steps = st.lists(st.tuples(st.sampled_from(TEAMS), st.integers(1, 12), st.booleans()), min_size=1, max_size=14)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows, steps)
+def test_no_team_ever_has_more_than_its_quota_and_loan_nor_all_more_than_the_sum(
+    quotas: list[Quota], asked: list[tuple[str, int, bool]]
+) -> None:
+    world = World(racks(3), Policy(quotas=tuple(quotas)), checked=False)
+    for team, nodes, end in asked:
+        world.do(SubmitJob(request=ask(nodes, team=team, restartable=False), by="ada"))
+        if end and (running := [name for name, job in world.state.jobs.items() if job.slices]):
+            world.finish(running[0])
+        world.settle()
+        _check(world)
+    world.log.sound()
+
+
+def _check(world: World) -> None:
+    held: Counter[str] = Counter()
+    for node in world.state.nodes.values():
+        if node.job:
+            held[world.job(node.job).request.team] += node.gpus
+    known = Quotas(world.state)
+    limited = [(team, row) for team in {*TEAMS} if (row := known.of(team)) is not None]
+    for team, row in limited:
+        assert held[team] == known.used(team)
+        assert row.borrow is None or held[team] <= row.gpus + row.borrow
+    holding = [(team, row) for team, row in limited if held[team] or any(team == quota.team for quota in world.state.policy.quotas)]
+    assert sum(held[team] for team, _ in holding) <= max(sum(row.gpus for _, row in holding), 0)
