@@ -140,7 +140,12 @@ def test_a_line_of_jobs_that_are_alike_is_tried_once_however_long(monkeypatch: p
         world.submit(ask(4, name="one of many"))
     world.run_pass()
     tried: list[JobRequest] = []
-    monkeypatch.setattr(trial, "place", lambda space, request, *rest: tried.append(request) or place(space, request, *rest))
+
+    def counted(space: Space, request: JobRequest, policy: Policy, recent: int) -> Placement | Refusal:
+        tried.append(request)
+        return place(space, request, policy, recent)
+
+    monkeypatch.setattr(trial, "place", counted)
     assert world.run_pass() == []
     assert len(tried) == 1
     assert len(world.state.queue.lines) == 1

@@ -191,8 +191,8 @@ def test_the_order_holds_each_job_once_and_follows_from_the_state_alone(
     alike: dict[tuple[object, ...], list[str]] = {}
     for name in order:
         job = world.job(name)
-        fields = (job.request.priority_class, job.priority, job.request.team, job.request.nodes)
-        alike.setdefault(fields, []).append(name)
+        like = (job.request.priority_class, job.priority, job.request.team, job.request.nodes)
+        alike.setdefault(like, []).append(name)
     assert all(names == sorted(names) for names in alike.values())  # first in, first out
 
 
