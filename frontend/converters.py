@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import register_converter
 from django.urls.converters import StringConverter
 
-from clusters.domain.commands import NodeVerb
+from clusters.domain.commands import NodeVerb, SwitchVerb
 from clusters.eventlog.facts import MAX_CLUSTER
 from clusters.signals.formats import FORMATS
 
@@ -31,6 +31,15 @@ class NodeVerbName(StringConverter):
         return NodeVerb(value)
 
 
+class SwitchVerbName(StringConverter):
+    """What an operator may say of a switch tray."""
+
+    regex = "|".join(SwitchVerb)
+
+    def to_python(self, value: str) -> SwitchVerb:
+        return SwitchVerb(value)
+
+
 class JobVerbName(StringConverter):
     """What may be done with a job."""
 
@@ -47,4 +56,5 @@ register_converter(SignalFormatName, "signal_format")
 register_converter(ClusterName, "cluster")
 register_converter(JobId, "job")
 register_converter(NodeVerbName, "node_verb")
+register_converter(SwitchVerbName, "switch_verb")
 register_converter(JobVerbName, "job_verb")

@@ -93,6 +93,25 @@ class MarkNode:
     reason: str = ""
 
 
+class SwitchVerb(StrEnum):
+    """What an operator can say of a switch tray."""
+
+    FAIL = "fail"
+    REPAIR = "repair"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkSwitch:
+    """An operator says something of a switch tray, or of one of its chips."""
+
+    rack: str
+    tray: int
+    verb: SwitchVerb
+    by: str
+    chip: int | None = None  # None: all of the tray
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePolicy:
     """Put another policy in force, in place of the version that its author has seen."""
@@ -125,6 +144,7 @@ Command = (
     | ChangePriority
     | ReportCheckpoint
     | MarkNode
+    | MarkSwitch
     | ChangePolicy
     | ResetBreaker
     | RunPass

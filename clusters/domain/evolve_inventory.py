@@ -10,7 +10,7 @@ from clusters.domain.allocation import fence_node, take_place
 from clusters.domain.clock import Clock
 from clusters.domain.events import Event, PolicyActivated
 from clusters.domain.evolve_health import rank_of, refresh_condition
-from clusters.domain.evolve_switches import weigh
+from clusters.domain.evolve_switches import nodes_of, weigh
 from clusters.domain.fabric import SWITCHES, fabric_of, mark_fabric
 from clusters.domain.health import Flag, Mark
 from clusters.domain.state import ClusterState, Node, Rack
@@ -59,7 +59,7 @@ def _describe(state: ClusterState, event: Event, node: Node, payload: ev.NodeReg
     take_place(state, node)
     rack = state.racks.get(node.rack)
     if rack is not None and (rack.lost_chips or (Flag.DEGRADED, SWITCHES) in node.marks):
-        mark_fabric(node, fabric_of(state, rack), event.seq, event.occurred_at)
+        mark_fabric(node, fabric_of(rack, nodes_of(state, rack)), event.seq, event.occurred_at)
 
 
 def _absent(state: ClusterState, event: Event, payload: ev.NodeAbsent) -> None:

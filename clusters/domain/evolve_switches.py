@@ -10,7 +10,7 @@ from clusters.domain.events import Event
 from clusters.domain.evolve_health import refresh_condition
 from clusters.domain.fabric import CHIPS_PER_TRAY, fabric_of, mark_fabric
 from clusters.domain.ids import Instant
-from clusters.domain.state import ClusterState, Rack
+from clusters.domain.state import ClusterState, Node, Rack
 
 
 def _failed(state: ClusterState, event: Event, payload: ev.SwitchTrayFailed) -> None:
@@ -36,11 +36,16 @@ def _chips(payload: ev.SwitchTrayFailed | ev.SwitchTrayRepaired) -> list[tuple[i
 
 def weigh(state: ClusterState, rack: Rack, rank: int, at: Instant) -> None:
     """Bring the marks and conditions of the rack's nodes to what is left of its fabric."""
-    fabric = fabric_of(state, rack)
-    for node in state.nodes.values():
-        if node.rack == rack.name:
-            mark_fabric(node, fabric, rank, at)
-            refresh_condition(state, node)
+    nodes = nodes_of(state, rack)
+    fabric = fabric_of(rack, nodes)
+    for node in nodes:
+        mark_fabric(node, fabric, rank, at)
+        refresh_condition(state, node)
+
+
+def nodes_of(state: ClusterState, rack: Rack) -> list[Node]:
+    """The nodes of a rack."""
+    return [node for node in state.nodes.values() if node.rack == rack.name]
 
 
 HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {

@@ -6,11 +6,12 @@ for a whole tray. All paths remain, each a little narrower: the nodes are degrad
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from clusters.domain.health import OFF, Flag, Mark
 from clusters.domain.ids import Instant
-from clusters.domain.state import ClusterState, Node, Rack
+from clusters.domain.state import Node, Rack
 
 #: NVSwitch chips of one switch tray of an NVL72 (NVIDIA GB200 NVL72: 9 trays, 18 chips).
 CHIPS_PER_TRAY = 2
@@ -33,11 +34,11 @@ class Fabric(NamedTuple):
         return f"{self.chips - self.lost} of {self.chips} NVSwitch chips work: {self.left_tbs:.1f} of {self.full_tbs:.1f} TB/s"
 
 
-def fabric_of(state: ClusterState, rack: Rack) -> Fabric:
-    """What the switches of a rack carry now; nothing where it has none."""
+def fabric_of(rack: Rack, nodes: Iterable[Node]) -> Fabric:
+    """What the switches of a rack carry now, of all its nodes; nothing where it has no switches."""
     chips = rack.switch_trays * CHIPS_PER_TRAY
     lost = min(len(rack.lost_chips), chips)
-    per_chip = sum(node.gpus for node in state.nodes.values() if node.rack == rack.name and is_joined(node)) * PORT_TBS
+    per_chip = sum(node.gpus for node in nodes if is_joined(node)) * PORT_TBS
     return Fabric(chips, lost, round(chips * per_chip, 3), round((chips - lost) * per_chip, 3))
 
 

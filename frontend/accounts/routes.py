@@ -70,6 +70,7 @@ API: dict[str, Row] = {
     "api:slices": _READ,
     "api:racks": _READ,
     "api:rack": _READ,
+    "api:switch-verb": {"POST": Permission.NODES},
     "api:nodes": _READ,
     "api:node": _READ,
     "api:node-verb": {"POST": Permission.NODES},

@@ -8,7 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters.domain.books import Condition, Use
-from clusters.domain.commands import MarkNode, NodeVerb
+from clusters.domain.commands import MarkNode, MarkSwitch, NodeVerb, SwitchVerb
+from clusters.domain.fabric import CHIPS_PER_TRAY
 from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer
 from frontend.api.commands import WRITING, Either, Rehearsal, give
@@ -70,6 +71,12 @@ class Reason(Input):
     reason = Text(MOST_REASON, default="", help_text="kept in the log with your name")
 
 
+class SwitchReason(Reason):
+    """Which chip, and why."""
+
+    chip = WholeNumber(1, CHIPS_PER_TRAY, required=False, allow_null=True, help_text="of the tray; left out, all of it")
+
+
 class RackListView(ApiView):
     """The racks, some at a time."""
 
@@ -88,6 +95,23 @@ class RackView(ApiView):
     def get(self, request: Request, cluster: str, rack: str) -> Response:
         with reading(cluster) as state:
             return answer(RackDetail(rack_get(state, rack), rack_nodes(state, rack)))
+
+
+class SwitchVerbView(ApiView):
+    """Say that a switch tray of a rack, or one of its chips, has failed, or works again."""
+
+    @extend_schema(
+        operation_id="switches_mark", request=SwitchReason, responses={200: Either(RackFacts, Rehearsal)}, parameters=WRITING
+    )
+    def post(self, request: Request, cluster: str, rack: str, tray: int, verb: SwitchVerb) -> Response:
+        said = checked(SwitchReason, request.data)
+        by = caller_of(request).name
+        command = MarkSwitch(rack=rack, tray=tray, verb=verb, by=by, chip=said.get("chip"), reason=said["reason"])
+        done = give(request, cluster, command)
+        if isinstance(done, Rehearsal):
+            return answer(done)
+        with reading(cluster) as state:
+            return answer(rack_get(state, rack))
 
 
 class NodeListView(ApiView):

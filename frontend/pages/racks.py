@@ -52,7 +52,9 @@ def may_write(request: HttpRequest) -> bool:
 def rack_context(state: ClusterState, name: str, *, may_write: bool) -> dict[str, Any]:
     """Everything about a rack; the caller holds the state. Raises UnknownSubject."""
     rack, nodes = rack_get(state, name), rack_nodes(state, name)
-    drawing = Rack(name=rack.name, slots=tuple(_slot(state, node) for node in nodes), switch_trays=rack.switch_trays)
+    slots = tuple(_slot(state, node) for node in nodes)
+    failed = frozenset(chip.tray for chip in rack.nvlink.lost)
+    drawing = Rack(name=rack.name, slots=slots, switch_trays=rack.switch_trays, failed_switches=failed)
     return {
         "rack": {
             "name": rack.name,
@@ -62,6 +64,7 @@ def rack_context(state: ClusterState, name: str, *, may_write: bool) -> dict[str
             "last": rack.first + rack.nodes - 1,
             "switch_trays": rack.switch_trays,
         },
+        "nvlink": rack.nvlink,
         "elevation": mark_safe(Elevation(drawing).render()),
         "tallies": list(_tallies(rack)),
         "nodes": [_row(state, node, may_write=may_write) for node in nodes],

@@ -10,7 +10,8 @@ import msgspec
 
 from clusters.domain.books_of import domain_uses, holder_of
 from clusters.domain.errors import UnknownSubject
-from clusters.domain.state import ClusterState, Node
+from clusters.domain.fabric import fabric_of
+from clusters.domain.state import ClusterState, Node, Rack
 from frontend.live.layout import RackSpan
 from frontend.selectors.clusters import layout_of
 
@@ -47,6 +48,24 @@ class NodeFacts(msgspec.Struct, frozen=True):
     failures: int  # since it was registered
 
 
+class LostChip(msgspec.Struct, frozen=True):
+    """A switch chip that carries nothing any more."""
+
+    tray: int  # from 1, as drawn
+    chip: int  # of the tray, from 1
+    reason: str
+
+
+class NvlinkFacts(msgspec.Struct, frozen=True):
+    """What the switches of a rack carry: terabytes a second of all its GPUs, both directions together."""
+
+    chips: int  # 0: its nodes are joined by no switches
+    working: int
+    full_tbs: float
+    left_tbs: float
+    lost: list[LostChip]
+
+
 class RackFacts(msgspec.Struct, frozen=True):
     """One rack."""
 
@@ -54,6 +73,7 @@ class RackFacts(msgspec.Struct, frozen=True):
     block: str
     domains: list[str]
     switch_trays: int
+    nvlink: NvlinkFacts
     first: int  # draw index of its first node
     nodes: int
     condition: dict[str, int]  # nodes, only what there is
@@ -186,6 +206,14 @@ def _domains_in(state: ClusterState, span: RackSpan) -> list[int]:
     return sorted({topology.domain_of[topology.index[name]] for name in _names(state, span)})
 
 
+def _nvlink(rack: Rack | None, nodes: Iterable[Node]) -> NvlinkFacts:
+    if rack is None:
+        return NvlinkFacts(0, 0, 0.0, 0.0, [])
+    fabric = fabric_of(rack, nodes)
+    lost = [LostChip(tray, chip, reason) for (tray, chip), reason in sorted(rack.lost_chips.items())]
+    return NvlinkFacts(fabric.chips, fabric.chips - fabric.lost, fabric.full_tbs, fabric.left_tbs, lost)
+
+
 def _rack_facts(state: ClusterState, span: RackSpan, uses: dict[str, str]) -> RackFacts:
     rack = state.racks.get(span.name)
     names = _names(state, span)
@@ -195,6 +223,7 @@ def _rack_facts(state: ClusterState, span: RackSpan, uses: dict[str, str]) -> Ra
         block=rack.block if rack else "",
         domains=[domain for domain in domains if domain is not None],
         switch_trays=rack.switch_trays if rack else 0,
+        nvlink=_nvlink(rack, (state.nodes[name] for name in names)),
         first=span.first,
         nodes=span.count,
         condition=dict(Counter(state.nodes[name].condition.value for name in names)),

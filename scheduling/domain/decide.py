@@ -16,6 +16,7 @@ from clusters.domain.commands import (
     Command,
     HoldJob,
     MarkNode,
+    MarkSwitch,
     ReleaseJob,
     ReportCheckpoint,
     ResetBreaker,
@@ -31,6 +32,7 @@ from scheduling.domain.node_commands import mark_node
 from scheduling.domain.passes import run_pass
 from scheduling.domain.policy_commands import change_policy
 from scheduling.domain.progress import report_checkpoint
+from scheduling.domain.switch_commands import mark_switch
 from scheduling.domain.verdicts.breaker import reset_breaker
 
 _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]] = {
@@ -42,6 +44,7 @@ _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]
     ChangePriority: change_priority,
     ReportCheckpoint: report_checkpoint,
     MarkNode: mark_node,
+    MarkSwitch: mark_switch,
     ChangePolicy: change_policy,
     ResetBreaker: reset_breaker,
 }

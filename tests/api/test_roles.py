@@ -82,6 +82,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:slices": {"GET": VIEWER},
     "api:racks": {"GET": VIEWER},
     "api:rack": {"GET": VIEWER},
+    "api:switch-verb": {"POST": OPERATOR},
     "api:nodes": {"GET": VIEWER},
     "api:node": {"GET": VIEWER},
     "api:node-verb": {"POST": OPERATOR},

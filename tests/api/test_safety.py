@@ -33,6 +33,8 @@ SAMPLES = {
     "<str:rack>": "r1",
     "<str:node>": "r1-n01",
     "<job:job>": "j000001",
+    "<int:tray>": "1",
+    "<switch_verb:verb>": "fail",
     "<node_verb:verb>": "fail",
     "<job_verb:verb>": "cancel",
     "<signal_format:form>": "alertmanager",

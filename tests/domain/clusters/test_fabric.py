@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clusters.domain.books import Condition
 from clusters.domain.dump import dump_state, load_state
+from clusters.domain.evolve_switches import nodes_of
 from clusters.domain.fabric import CHIPS_PER_TRAY, fabric_of
 from clusters.domain.health_events import NodeFailed, NodeRecovered
 from clusters.domain.inventory_events import NodeAbsent, NodeChanged, NodeRegistered, RackRegistered
@@ -30,7 +31,7 @@ def conditions(state: ClusterState, rack: str = "r1") -> set[Condition]:
 def test_a_chip_is_an_eighteenth_of_the_bandwidth_and_a_tray_two(failed: tuple[SwitchTrayFailed, ...], lost: int, left: float) -> None:
     """18 nodes of 4 GPUs of 1.8 TB/s: 129.6 TB/s with 18 chips."""
     state = cluster().add(*failed).sound()
-    fabric = fabric_of(state, state.racks["r1"])
+    fabric = fabric_of(state.racks["r1"], nodes_of(state, state.racks["r1"]))
     assert (fabric.chips, fabric.lost, fabric.full_tbs) == (18, lost, 129.6)
     assert fabric.left_tbs == pytest.approx(left)
     assert conditions(state) == {Condition.DEGRADED if lost else Condition.HEALTHY}
@@ -49,7 +50,7 @@ def test_what_is_repaired_is_whole_again_and_a_second_fault_keeps_the_time_of_th
     log = cluster().add(CHIP, at=7).add(TRAY, at=9)
     assert {mark.since for mark in log.state.nodes["r1-n1"].marks.values()} == {7}
     log.add(SwitchTrayRepaired(rack="r1", tray=5, chip=2))
-    assert fabric_of(log.sound(), log.state.racks["r1"]).lost == 2
+    assert fabric_of(log.sound().racks["r1"], nodes_of(log.state, log.state.racks["r1"])).lost == 2
     log.add(SwitchTrayRepaired(rack="r1", tray=5), SwitchTrayRepaired(rack="r1", tray=3))
     assert conditions(log.sound()) == {Condition.HEALTHY}
 
@@ -81,9 +82,9 @@ def test_nodes_whose_fabric_is_their_own_do_not_hang_on_the_racks_switches() -> 
 
 def test_a_rack_told_anew_keeps_its_lost_chips_as_far_as_it_has_the_trays() -> None:
     log = cluster().add(CHIP, TRAY, RackRegistered(rack="r1", block="b2", switch_trays=9))
-    assert fabric_of(log.sound(), log.state.racks["r1"]).lost == 3
+    assert fabric_of(log.sound().racks["r1"], nodes_of(log.state, log.state.racks["r1"])).lost == 3
     log.add(RackRegistered(rack="r1", block="b2", switch_trays=4))
-    fabric = fabric_of(log.sound(), log.state.racks["r1"])
+    fabric = fabric_of(log.sound().racks["r1"], nodes_of(log.state, log.state.racks["r1"]))
     assert (fabric.chips, fabric.lost) == (8, 1)
 
 
