@@ -70,6 +70,7 @@ class Plan:
     status: str  # "optimal", or why not
     seconds: float  # that the search took
     at_seq: int  # the state it was made on
+    at: Instant  # cluster time that its costs are as of
 
     @property
     def optimal(self) -> bool:

@@ -1,0 +1,90 @@
+"""What freeing a domain costs at least: the lemma by which most of the search is left out.
+
+**Lemma.** To have `need` nodes free in a domain with `free` of them, units that free at least `need - free` nodes must leave it, whatever
+comes in. Each unit that leaves costs at least its own price, since a job that waits pays for all its units. So the cheapest set of units
+that frees so many, prices of their own only, costs no more than any plan in which this domain serves; and since each unit is in one domain,
+the sum over several domains costs no more than any plan in which all of them serve.
+
+So with a plan of cost C at hand: a domain whose bound (with the cheapest others that must serve beside it) is C or more cannot serve in a
+cheaper plan, and a unit whose price is C or more, or C or more together with the cheapest bound where its own domain does not serve, does
+not move in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scheduling.domain.defrag.model import Problem, Way
+
+#: No price is as high.
+NEVER = 1 << 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One way in which a domain may serve, and what that costs at least."""
+
+    domain: int
+    way: Way
+    bound: int
+
+
+def covers(items: Sequence[tuple[int, int, int]], most: int) -> list[tuple[int, tuple[int, ...]]]:
+    """For each number of nodes up to `most` the cheapest of the items (price, nodes, name) that free so many: (price, their names)."""
+    best: list[tuple[int, tuple[int, ...]]] = [(0, ()), *[(NEVER, ())] * most]
+    for price, nodes, name in items:
+        for wanted in range(most, 0, -1):
+            rest, names = best[max(0, wanted - nodes)]
+            if rest + price < best[wanted][0]:
+                best[wanted] = (rest + price, (*names, name))
+    return best
+
+
+def by_domain(problem: Problem) -> list[list[int]]:
+    """The units of each domain that can leave it and free nodes by that."""
+    found: list[list[int]] = [[] for _ in problem.domains]
+    for number, unit in enumerate(problem.units):
+        if unit.frees and (unit.allowed or problem.owners[unit.owner].wait is not None):
+            found[unit.domain].append(number)
+    return found
+
+
+def offers(problem: Problem) -> list[Offer]:
+    """All ways in which domains may serve, the cheapest bound first."""
+    found: list[Offer] = []
+    units = by_domain(problem)
+    for index, here in enumerate(problem.domains):
+        ways = problem.ways(index)
+        if not ways:
+            continue
+        most = max(0, max(way.need for way in ways) - here.free)
+        table = covers([(problem.units[unit].cost, problem.units[unit].frees, unit) for unit in units[index]], most)
+        for way in ways:
+            bound = table[max(0, way.need - here.free)][0]
+            if bound < NEVER:
+                found.append(Offer(domain=index, way=way, bound=bound))
+    found.sort(key=lambda offer: (offer.bound, -sum(offer.way.counts), offer.domain))
+    return found
+
+
+def least(problem: Problem, found: Sequence[Offer]) -> int:
+    """What any plan costs at least, by the lemma alone: the cheapest bounds a slice, as many as there are slices."""
+    left = sum(problem.counts)
+    cost = 0.0
+    for offer in sorted(found, key=lambda offer: offer.bound / sum(offer.way.counts)):
+        slices = min(left, sum(offer.way.counts))
+        cost += offer.bound / sum(offer.way.counts) * slices
+        left -= slices
+        if not left:
+            return int(cost - 1e-6) + (cost > int(cost - 1e-6)) if cost else 0
+    return NEVER
+
+
+def beside(problem: Problem, found: Sequence[Offer], offer: Offer) -> int:
+    """What any plan in which this offer is taken costs at least: its bound, and the cheapest ones a slice for the rest."""
+    left = sum(problem.counts) - sum(offer.way.counts)
+    if not left:
+        return offer.bound
+    rates = sorted(other.bound // sum(other.way.counts) for other in found if other.domain != offer.domain)
+    return offer.bound + (rates[0] * left if rates else NEVER)

@@ -1,0 +1,95 @@
+"""Which work a plan may touch, what that costs, and why the rest stays where it is."""
+
+from __future__ import annotations
+
+from clusters.domain.disruption import age_of_work, gpus_of
+from clusters.domain.ids import SECOND, Instant
+from clusters.domain.jobs import ACTIVE, JobKind, Recovery
+from clusters.domain.lost_work import checkpoint_interval
+from clusters.domain.policy import Policy
+from clusters.domain.state import ClusterState, Job
+from clusters.domain.teams import class_of
+from scheduling.domain.defrag.model import Terms
+
+
+def points(policy: Policy, job: Job) -> int:
+    """The priority of the job: that of its class and its own. What waiting has added is not in it, since work that runs has not waited."""
+    return class_of(policy.classes, job.request.priority_class).priority + job.priority
+
+
+def weights(state: ClusterState) -> dict[int, int]:
+    """Points -> by how much a GPU-second of such work weighs: 1 for the lowest there are among work that runs, one more for each next."""
+    present = sorted({points(state.policy, job) for job in state.jobs.values() if job.state in ACTIVE})
+    return {value: place for place, value in enumerate(present, 1)}
+
+
+class Victims:
+    """All work of a state, as one plan sees it."""
+
+    def __init__(self, state: ClusterState, now: Instant, terms: Terms, job: Job | None) -> None:
+        self._state = state
+        self._now = now
+        self._terms = terms
+        self._job = job
+        self._weights = weights(state)
+        self._limit = None if job is None or terms.higher else points(state.policy, job)
+
+    def why_not(self, job: Job) -> str:
+        """Why the job stays where it is; "" where it may move."""
+        terms = self._terms
+        if self._job is not None and job.id == self._job.id:
+            return "it is what room is made for"
+        if job.state not in ACTIVE or job.id in self._state.lost or job.leaving:
+            return "it is stopping or moving already"
+        if why := _asked(self._state.policy, job) or self._late(job):
+            return why
+        if job.request.team in terms.exempt:
+            return f"team {job.request.team} is exempt"
+        if job.id in terms.cooling:
+            return "it was moved of late"
+        if terms.victims is not None and job.id not in terms.victims:
+            return "it may not be disturbed for this"
+        above = self._limit is not None and points(self._state.policy, job) > self._limit
+        return "it has a higher priority" if above else ""
+
+    def _late(self, job: Job) -> str:
+        """A job that reports checkpoints, and has not for two of its intervals, cannot count on the last one."""
+        late = job.checkpoint_at is not None and self._now - job.checkpoint_at >= 2 * checkpoint_interval(job.request)
+        return "its last checkpoint is older than it declares" if late else ""
+
+    def may_wait(self, job: Job, *, below: bool) -> bool:
+        """Whether all of the job may stop and wait; with `below` only work of lower priority than the job that needs room."""
+        return not below or self._job is None or points(self._state.policy, job) < points(self._state.policy, self._job)
+
+    def price(self, job: Job, number: int) -> tuple[int, int]:
+        """Weighted GPU-seconds of moving one slice, and beside it what the job pays once, however many of its slices move.
+
+        A job that goes back to its checkpoint does so as a whole; where state comes from a peer only the slice is rolled back.
+        """
+        weight = self.weight(job)
+        restart = self._terms.restart_s * gpus_of(self._state, job.slices[number])
+        if job.request.recovery is Recovery.PEER or len(job.slices) == 1:
+            return weight * (restart + self.age_s(job) * gpus_of(self._state, job.slices[number])), 0
+        return weight * restart, weight * self.age_s(job) * self._gpus(job)
+
+    def wait_price(self, job: Job) -> int:
+        """Weighted GPU-seconds of stopping all of the job until there is room again."""
+        return self.weight(job) * self._gpus(job) * (self.age_s(job) + self._terms.restart_s + self._terms.wait_s)
+
+    def weight(self, job: Job) -> int:
+        """By how much its GPU-seconds weigh."""
+        return self._weights[points(self._state.policy, job)]
+
+    def age_s(self, job: Job) -> int:
+        """Seconds of work of each of its GPUs that would be done again."""
+        return round(age_of_work(job, self._now) / SECOND)
+
+    def _gpus(self, job: Job) -> int:
+        return sum(gpus_of(self._state, part) for part in job.slices)
+
+
+def _asked(policy: Policy, job: Job) -> str:
+    if not job.request.restartable:
+        return "it cannot be restarted"
+    interactive = job.request.kind is JobKind.INTERACTIVE and not policy.interactive_preemptible
+    return "it is interactive" if interactive else ""
