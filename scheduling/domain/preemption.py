@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from clusters.domain.decision import Refusal
 from clusters.domain.disruption import age_of_work
 from clusters.domain.events import Payload
-from clusters.domain.exclusive import closed_by
 from clusters.domain.ids import HOUR, Duration
 from clusters.domain.job_events import AfterStop, JobPreempted, StopRequested
 from clusters.domain.jobs import ACTIVE, JobKind
@@ -81,15 +80,17 @@ def release(trial: Trial, job: Job) -> None:
         domain = topology.domain_index.get(job.slices[number].domain)
         if domain is not None:
             space.drop_want(domain, job.request.spares)
+    masks: dict[int, int] = {}
     for name in job.held_nodes:
         node = trial.state.nodes[name]
         index = topology.index[name]
         if node.job == job.id:
             domain, bit = space.locate(index)
-            space.give_mask(domain, bit)
+            masks[domain] = masks.get(domain, 0) | bit
         else:
             space.give_gpus(index, node.shares[job.id])
-    space.closed &= ~closed_by(trial.state, job, topology)
+    for domain, mask in masks.items():
+        space.give_mask(domain, mask)
 
 
 def _borrowed(trial: Trial, quotas: Quotas) -> list[Victim]:

@@ -119,7 +119,7 @@ class _Pass:
             yield from (_blocked(state.jobs[name], waits_for_time(start)) for name in line.fresh)
 
 
-def place_steps(trial: Trial) -> Iterator[list[Payload]]:
+def place_steps(trial: Trial, *, telling: bool = True) -> Iterator[list[Payload]]:
     """JobPlaced in queue order, each taken by the trial before the next job is looked at; then JobBlocked. One step is one whole.
 
     Before all that, jobs that waited for others that did not finish are held.
@@ -130,7 +130,7 @@ def place_steps(trial: Trial) -> Iterator[list[Payload]]:
     attempt = _Pass(trial)
     while (turn := attempt.turns.pop()) is not None:
         yield from attempt.try_turn(turn)
-    for event in attempt.tell():
+    for event in attempt.tell() if telling else ():
         yield [event]
 
 

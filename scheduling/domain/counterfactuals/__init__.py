@@ -39,7 +39,7 @@ def counterfactuals(state: ClusterState, job: Job, now: Instant) -> tuple[Counte
 def starts_next(state: ClusterState, job: Job, now: Instant) -> bool:
     """Whether the next pass places the job."""
     question = Question(state, job, now)
-    return question.starts(question.fork())
+    return question.starts()
 
 
 def _has_no_turn(job: Job, now: Instant) -> bool:

@@ -20,7 +20,7 @@ def ends(question: Question) -> Counterfactual | None:
     jobs = [job for _, job in running[:count]]
     few = question.least(jobs, gone)  # none where there is room already, and only others take it first
     at = max((end for end, job in running if job in few), default=question.now)
-    if few and question.starts(question.fork(gone(few), at=at)):
+    if few and question.starts(gone(few), at=at):
         return _told(question, few, at)
     return _told(question, jobs, running[count - 1][0])
 
@@ -36,16 +36,16 @@ def _earliest(question: Question, running: Sequence[tuple[Instant, Job]]) -> int
     """How many of the jobs must have ended before this one starts; 0 where no end would do, or none was found within bounds."""
     jobs = [job for _, job in running]
     none, enough = 0, len(jobs)
-    if not jobs or not question.fits(question.fork(gone(jobs))):
+    if not jobs or not question.fits(gone(jobs)):
         return 0
     while enough - none > 1:
         half = (none + enough) // 2
-        if question.fits(question.fork(gone(jobs[:half]))):
+        if question.fits(gone(jobs[:half])):
             enough = half
         else:
             none = half
     step = 1
-    while not question.starts(question.fork(gone(jobs[:enough]), at=running[enough - 1][0])):  # others take that room first
+    while not question.starts(gone(jobs[:enough]), at=running[enough - 1][0]):  # others take that room first
         if enough == len(jobs) or question.passes <= 0:
             return 0
         enough = min(len(jobs), enough + step)

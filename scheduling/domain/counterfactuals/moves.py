@@ -43,7 +43,7 @@ def moves(question: Question) -> Counterfactual | None:
         return None
     for option in sorted(_options(question, shape), key=lambda option: option[:2])[:MOST_PROOFS]:
         places = _new_places(question, option)
-        if places is not None and question.starts(question.fork(_moved(option, places))):
+        if places is not None and question.starts(_moved(option, places)):
             return _told_moves(question, option, places)
     return None
 
@@ -69,30 +69,31 @@ def _options(question: Question, shape: Shape) -> list[_Option]:
         if domain is None or (lacking := _lacking(question, shape, domain)) <= 0:
             continue
         groups = [group for group in movable_groups(state, name, work) if frees(state, group)]
-        chosen = _cover(question, groups, lacking)
-        if chosen:
-            found.append(_Option(price(state, chosen, question.now), domain, chosen))
+        if _freed(question, groups) >= lacking:
+            cost, chosen = _cover(question, groups, lacking)
+            found.append(_Option(cost, domain, chosen))
     return found
 
 
-def _cover(question: Question, groups: Sequence[list[Work]], lacking: int) -> list[Work]:
-    """Groups that free so many nodes: the cheapest alone, or the cheapest together without the needless; none where all do not."""
-    state = question.state
-    ranked = sorted(groups, key=lambda group: (price(state, group, question.now), names_of(group)))
+def _cover(question: Question, groups: Sequence[list[Work]], lacking: int) -> tuple[Duration, list[Work]]:
+    """Groups that free so many nodes, and their price: the cheapest alone, or the cheapest together without the needless.
+
+    All together do.
+    """
+    state, now = question.state, question.now
+    ranked = sorted(((price(state, group, now), names_of(group), group) for group in groups), key=lambda each: each[:2])
     together: list[list[Work]] = []
-    for group in ranked:
+    for _, _, group in ranked:
         together.append(group)
         if _freed(question, together) >= lacking:
             break
-    else:
-        return []
     for group in together[::-1]:
         rest = [other for other in together if other is not group]
         if _freed(question, rest) >= lacking:
             together = rest
-    alone = next((group for group in ranked if frees(state, group) >= lacking), None)
     flat = [work for group in together for work in group]
-    return alone if alone is not None and price(state, alone, question.now) < price(state, flat, question.now) else flat
+    cost = price(state, flat, now)
+    return next(((alone, group) for alone, _, group in ranked if alone < cost and frees(state, group) >= lacking), (cost, flat))
 
 
 def _freed(question: Question, groups: Sequence[list[Work]]) -> int:
@@ -164,7 +165,7 @@ def preemptions(question: Question) -> Counterfactual | None:
     plans = [plan for group in _by_domain(question, victims) if (plan := question.least(group, gone))]
     plans += [plan] if (plan := question.least(victims, gone)) else []
     for plan in sorted(plans, key=lambda plan: (sum(_lost(question, job) for job in plan), [job.seq for job in plan])):
-        if question.starts(question.fork(gone(plan))):
+        if question.starts(gone(plan)):
             return _told_victims(question, plan)
     return None
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from clusters.domain.decision import Refusal
 from clusters.domain.ids import HOUR, MINUTE, Duration, Instant
-from clusters.domain.job_events import JobBlocked, JobPlaced
+from clusters.domain.job_events import JobPlaced
 from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.preemption import gpus_held, release
@@ -82,27 +82,36 @@ class Question:
             change(trial)
         return trial
 
-    def fits(self, trial: Trial, request: JobRequest | None = None) -> bool:
-        """Whether its team may have so much and there is room, for it or another request in its place; no, once the bound is reached."""
-        wanted = request or self.request
-        self.tries -= 1
-        if self.tries < 0:
-            return False
-        asked = gpus_asked(wanted, trial.topology.usual_gpus)
-        over = Quotas(trial.state, trial.given_back).refusal(wanted.team, asked)
-        return over is None and not isinstance(trial.place(wanted), Refusal)
+    def fits(self, change: Change | None = None) -> bool:
+        """Whether the change makes room for the job, and its team may have so much; no, once the bound is reached."""
+        return self._may_try() and self._room(self.fork(change), self.request)
 
-    def starts(self, trial: Trial) -> bool:
-        """Whether the pass places the job, in its turn; no, once the bound is reached. The trial is spent afterwards."""
+    def fits_in(self, trial: Trial, request: JobRequest) -> bool:
+        """The same for another request in a space that is as it should be already."""
+        return self._may_try() and self._room(trial, request)
+
+    def starts(self, change: Change | None = None, *, at: Instant | None = None) -> bool:
+        """Whether the pass places the job, in its turn, once the change is made; no, once the bound is reached."""
+        if self.passes <= 0:
+            return False
         self.passes -= 1
-        return self.passes >= 0 and any(event.job == self.job.id for event in placements(trial))
+        return any(event.job == self.job.id for event in placements(self.fork(change, at=at)))
+
+    def _may_try(self) -> bool:
+        self.tries -= 1
+        return self.tries >= 0
+
+    def _room(self, trial: Trial, request: JobRequest) -> bool:
+        asked = gpus_asked(request, trial.topology.usual_gpus)
+        over = Quotas(trial.state, trial.given_back).refusal(request.team, asked)
+        return over is None and not isinstance(trial.place(request), Refusal)
 
     def fitting(self, items: Sequence[T], change: Callable[[Sequence[T]], Change]) -> Iterator[T]:
         """Each of the items whose change alone makes room, in their order, found by halving.
 
         That finds them all, because more room never turns room into none: where a group together does not do, none of it does alone.
         """
-        if not items or not self.fits(self.fork(change(items))):
+        if not items or not self.fits(change(items)):
             return
         if len(items) == 1:
             yield items[0]
@@ -118,15 +127,15 @@ class Question:
         """
         chosen: list[T] = []
         rest = list(items)
-        if not rest or not self.fits(self.fork(change(rest))):
+        if not rest or not self.fits(change(rest)):
             return []
-        while not self.fits(self.fork(change(chosen))):
+        while not self.fits(change(chosen)):
             if self.tries <= 0:
                 return list(items)
             none, enough = 0, len(rest)
             while enough - none > 1:
                 half = (none + enough) // 2
-                if self.fits(self.fork(change([*chosen, *rest[:half]]))):
+                if self.fits(change([*chosen, *rest[:half]])):
                     enough = half
                 else:
                     none = half
@@ -149,10 +158,8 @@ def gone(jobs: Sequence[Job]) -> Change:
 
 
 def placements(trial: Trial) -> Iterator[JobPlaced]:
-    """What the pass would place, in its order, until it begins to tell who is refused."""
-    for event in chain.from_iterable(chain(recover(trial), place_steps(trial))):
-        if isinstance(event, JobBlocked):
-            return
+    """What the pass would place, in its order."""
+    for event in chain.from_iterable(chain(recover(trial), place_steps(trial, telling=False))):
         if isinstance(event, JobPlaced):
             yield event
 

@@ -1,12 +1,16 @@
-"""What is not a matter of room: somebody's hold, other jobs, the time, the team's quota."""
+"""What is not a matter of room: somebody's hold, other jobs, the time, the quota of the team."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
 
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobState
 from clusters.domain.state import Job
-from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, gone, listed, placements, span
+from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question, gone, listed, placements, span
 from scheduling.domain.limits import planned_end
+from scheduling.domain.preemption import gpus_held
 from scheduling.domain.quotas import Quotas, gpus_asked
 from scheduling.domain.trial import Trial
 
@@ -41,33 +45,35 @@ def time_come(question: Question) -> Counterfactual | None:
     start = question.request.not_before
     if start is None or not _early(question, question.now) or question.job.awaits or question.job.state is JobState.HELD:
         return None
-    if not question.starts(question.fork(at=start)):
+    if not question.starts(at=start):
         return None
     text = f"it starts in about {span(start - question.now)}, when its time has come"
     return Counterfactual(kind=Kind.TIME, text=text, params={"not_before": start}, at=start)
 
 
 def team_uses_less(question: Question) -> Counterfactual | None:
-    """Its team held fewer GPUs, where its quota is all that is in the way."""
-    team = question.request.team
-    asked = gpus_asked(question.request, question.state.topology.usual_gpus)
-    refusal = Quotas(question.state).refusal(team, asked)
+    """Its team held less, where its quota is in the way: the work of the team that ends first, as much as it takes."""
+    state, team = question.state, question.request.team
+    refusal = Quotas(state).refusal(team, gpus_asked(question.request, state.topology.usual_gpus))
     if refusal is None:
         return None
     counts = refusal.counts
-    used, could = int(counts["used"]), int(counts["could_borrow"])
-    fewer = asked - max(0, int(counts["quota"]) - used) - could
-    if not 0 < fewer <= used or not question.starts(question.fork(_freed(team, fewer))):
-        return None
-    text = f"it would start if {f'team {team}' if team else 'work of no team'} held {fewer} GPU{'' if fewer == 1 else 's'} fewer"
-    return Counterfactual(kind=Kind.QUOTA, text=text, params={"team": team, "gpus": fewer})
+    fewer = int(counts["asked"]) - max(0, int(counts["quota"]) - int(counts["used"])) - int(counts["could_borrow"])
+    own = [job for job in state.jobs.values() if job.held_nodes and job.request.team == team]
+    ending = sorted(own, key=lambda job: (_end(question, job), job.seq))
+    freed = list(accumulate(gpus_held(state, job) for job in ending))
+    for count, gpus in enumerate(freed, 1):
+        if gpus >= fewer and question.starts(gone(ending[:count]), at=_end(question, ending[count - 1])):
+            return _told_quota(question, ending[:count], gpus)
+    return None
 
 
-def _freed(team: str, gpus: int) -> Change:
-    def change(trial: Trial) -> None:
-        trial.given_back[team] = gpus
-
-    return change
+def _told_quota(question: Question, jobs: Sequence[Job], gpus: int) -> Counterfactual:
+    team, names, at = question.request.team, tuple(job.id for job in jobs), _end(question, jobs[-1])
+    whose = f"team {team}" if team else "work of no team"
+    when = f" in about {span(at - question.now)}," if at > question.now else ""
+    text = f"it starts{when} when {whose} has freed {gpus} GPUs, those of {listed(names)}"
+    return Counterfactual(kind=Kind.QUOTA, text=text, params={"team": team, "gpus": gpus, "jobs": names}, at=at)
 
 
 def _end(question: Question, job: Job) -> Instant:
@@ -83,4 +89,4 @@ def _room(question: Question, trial: Trial) -> bool:
     """Whether there is room for a job that has no turn yet, once all others have had theirs."""
     for _ in placements(trial):
         pass
-    return question.fits(trial)
+    return question.fits_in(trial, question.request)

@@ -21,7 +21,7 @@ def repairs(question: Question) -> Counterfactual | None:
     """The fewest nodes, up to two, whose return alone lets the job start; of several the first by place."""
     out = _out_of_service(question)
     for nodes in _enough(question, out):
-        if question.starts(question.fork(_back([nodes]))):
+        if question.starts(_back([nodes])):
             return _told(question, nodes)
     return None
 
@@ -50,7 +50,7 @@ def _enough(question: Question, out: Sequence[Nodes]) -> Iterator[Nodes]:
     ones = [(nodes[0],) for nodes in out]
     yield from question.fitting(ones, _back)
     yield from question.fitting([nodes for nodes in out if len(nodes) == 2], _back)
-    if not question.fits(question.fork(_back(ones))):
+    if not question.fits(_back(ones)):
         return  # no two of different domains do
     for place, first in enumerate(ones):
         for second in question.fitting(ones[place + 1 :], _beside(first)):

@@ -13,6 +13,9 @@ from scheduling.domain.counterfactuals.question import Change, Counterfactual, K
 from scheduling.domain.shape import shape_of
 from scheduling.domain.trial import Trial
 
+#: Sizes tried from the largest on, and as many again at most between two of them.
+MOST_SIZES = 64
+
 
 def smaller_slices(question: Question) -> Counterfactual | None:
     """The largest smaller slice with which the job would start now."""
@@ -23,7 +26,7 @@ def smaller_slices(question: Question) -> Counterfactual | None:
     while largest > 1:
         wanted = _variant(question.request, max_slice=largest - 1)
         largest = _largest_slice(question, wanted) if wanted is not None else 0
-        if wanted is not None and largest and question.fits(trial, wanted):
+        if wanted is not None and largest and question.fits_in(trial, wanted):
             text = f"it would start now if a slice were {_nodes(largest)}"
             return Counterfactual(kind=Kind.SLICE, text=text, params={"max_slice": largest})
     return None
@@ -41,27 +44,37 @@ def less(question: Question) -> Counterfactual | None:
     if request.parts or request.plan is not None:
         return None  # parts and plans have sizes of their own
     field = "nodes" if request.nodes is not None else "gpus"
-    trial = _settled(question)
     unit = 1 if request.tail or field == "gpus" else request.slice_size or 1
-    fits, fails = 0, -(-(request.nodes or request.gpus or 0) // unit)
-    while fails - fits > 1:
-        half = (fits + fails) // 2
-        wanted = _variant(request, **{field: half * unit})
-        if wanted is not None and question.fits(trial, wanted):
-            fits = half
-        else:
-            fails = half
-    if not fits:
+    amount = unit * _most(question, field, unit, -(-(request.nodes or request.gpus or 0) // unit))
+    if not amount:
         return None
-    amount = fits * unit
     words = _nodes(amount) if field == "nodes" else f"{amount} GPU{'' if amount == 1 else 's'}"
     return Counterfactual(kind=Kind.SIZE, text=f"it would start now with {words}", params={field: amount})
+
+
+def _most(question: Question, field: str, unit: int, asked: int) -> int:
+    """The most units below those asked for that would start now: 24 nodes may have room where 20 have not, so each number is tried.
+
+    Of large numbers only some are: then those between the first that does and the next larger one that does not.
+    """
+    trial = _settled(question)
+
+    def first(candidates: range) -> int:
+        for units in candidates:
+            wanted = _variant(question.request, **{field: units * unit})
+            if wanted is not None and question.fits_in(trial, wanted):
+                return units
+        return 0
+
+    step = -(-asked // MOST_SIZES)
+    found = first(range(asked - 1, 0, -step))
+    return first(range(min(asked, found + step) - 1, found, -1)) or found
 
 
 def lower_settings(question: Question) -> Counterfactual | None:
     """The spares that the policy keeps, as far as they must be fewer for the job to start."""
     for setting, value, policy in _lowered(question.state.policy):
-        if question.fits(question.fork(_under(policy))) and question.starts(question.fork(_under(policy))):
+        if question.fits(_under(policy)) and question.starts(_under(policy)):
             was = getattr(question.state.policy, setting)
             text = f"it would start if the policy's {setting} were {value} instead of {was}"
             return Counterfactual(kind=Kind.POLICY, text=text, params={"setting": setting, "value": value})

@@ -112,7 +112,7 @@ export class FleetMap {
 
   #light() {
     const { fleet, picked, job } = this;
-    this.found = job !== "" && fleet.nodesOf(job).size > 0; // a job that is nowhere on the map darkens nothing
+    this.found = Boolean(job && fleet.racks && fleet.nodesOf(job).size); // a job that is nowhere on the map darkens nothing
     if (this.found) {
       this.painter.lit = (node) => fleet.jobName(node) === job;
     } else if (picked) {

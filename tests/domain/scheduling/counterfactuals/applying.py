@@ -62,14 +62,6 @@ def _finish(world: World, _: str, params: Any) -> None:
             world.finish(name)
 
 
-def _free_team(world: World, _: str, params: Any) -> None:
-    freed = 0
-    for job in list(world.state.jobs.values()):
-        if job.held_nodes and job.request.team == params["team"] and freed < params["gpus"]:
-            freed += sum(world.state.nodes[name].gpus for name in job.held_nodes)
-            world.finish(job.id)
-
-
 def _mend(world: World, _: str, params: Any) -> None:
     for name in params["nodes"]:
         while (node := world.state.nodes[name]).condition is not Condition.HEALTHY:
@@ -126,7 +118,7 @@ _APPLIED = {
     Kind.RELEASE: _release,
     Kind.TIME: _wait,
     Kind.AFTER: _finish,
-    Kind.QUOTA: _free_team,
+    Kind.QUOTA: _finish,
     Kind.REPAIR: _mend,
     Kind.END: _finish,
     Kind.MOVE: _move,

@@ -275,9 +275,12 @@ def test_its_time_comes() -> None:
 def test_its_team_uses_less() -> None:
     world = World(racks(3), Policy(quotas=(Quota(team="red", gpus=64, borrow=0),)))
     full(world, 8, team="red")
-    found = answer(world, world.submit(ask(16, team="red")), Kind.QUOTA)
-    assert found.params == {"team": "red", "gpus": 32}
-    assert found.text == "it would start if team red held 32 GPUs fewer"
+    (long,) = full(world, 4, team="red", time_limit_s=36000)
+    (short,) = full(world, 4, team="red", time_limit_s=2400)
+    found = answer(world, world.submit(ask(4, team="red")), Kind.QUOTA)
+    assert found.params == {"team": "red", "gpus": 16, "jobs": (short,)}
+    assert found.text == f"it starts in about 41 min, when team red has freed 16 GPUs, those of {short}"
+    assert long not in found.text
 
 
 # ---- nothing to say
