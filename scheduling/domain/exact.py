@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 
 from scheduling.domain.packing import Bin, classes
 
-MOST_CLASSES = 3
-
 #: (large slices, tails) placed -> the most middle ones beside them.
 _Reach = dict[tuple[int, int], int]
 

@@ -3,7 +3,7 @@
 The part with the largest slices goes first, each as it would alone beside those before it, inside one group of the job's level where that
 is asked for, else inside one block where one of a few has room. Where that fails, a search over the slices of all parts together decides,
 each part with a required level in every group of it; it is exact unless there are more than `MOST_CHOICES` ways to choose the groups, or
-`search_areas` gives up.
+`search_areas` gives up: they share its work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clusters.domain.space import Space
 from scheduling.domain.nodes import bits, choose_nodes
 from scheduling.domain.packing import Bin, takes
 from scheduling.domain.rooms import Rooms
-from scheduling.domain.search import search_areas
+from scheduling.domain.search import MOST_WORK, search_areas
 from scheduling.domain.seating import seats_for
 from scheduling.domain.several import Seats, Spread, bins_of
 from scheduling.domain.shape import PartShape, Shape
@@ -126,9 +126,9 @@ def _all_at_once(ground: Ground, area: int) -> tuple[Seats, ...]:
     bins = bins_of(rooms, least, rooms.prices(least)[-1])
     if takes(bins, sorted(ground.shape.sizes, reverse=True)) < len(ground.shape.sizes):
         return ()
-    choices = product(*(list(_choices(rooms, part)) for part in parts))
-    for masks in islice(choices, MOST_CHOICES):
-        if seats := _search(bins, parts, masks):
+    choices = list(islice(product(*(list(_choices(rooms, part)) for part in parts)), MOST_CHOICES))
+    for masks in choices:
+        if seats := _search(bins, parts, masks, MOST_WORK // len(choices)):
             return seats
     return ()
 
@@ -141,10 +141,10 @@ def _choices(rooms: Rooms, part: PartShape) -> Iterator[int]:
         yield EVERYWHERE
 
 
-def _search(bins: Sequence[Bin], parts: Sequence[PartShape], masks: Sequence[int]) -> tuple[Seats, ...]:
+def _search(bins: Sequence[Bin], parts: Sequence[PartShape], masks: Sequence[int], work: int) -> tuple[Seats, ...]:
     slices = sorted(((size, place) for place, part in enumerate(parts) for size in part.sizes), key=lambda item: (-item[0], item[1]))
     kinds = {bin.domain: tuple(mask >> bin.domain & 1 for mask in masks) for bin in bins}
-    homes = search_areas(bins, [(size, masks[place]) for size, place in slices], kinds)
+    homes = search_areas(bins, [(size, masks[place]) for size, place in slices], kinds, work)
     if homes is None:
         return ()
     seats: list[list[tuple[int, int]]] = [[] for _ in parts]
