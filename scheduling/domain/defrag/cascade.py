@@ -31,9 +31,7 @@ class Found(NamedTuple):
     """What the cascade has found out."""
 
     best: Solution | None
-    tried: tuple[
-        tuple[int, tuple[int, ...]], ...
-    ]  # (cost, domains) of the best plan for each set that worked, cheapest first
+    tried: tuple[tuple[int, tuple[int, ...]], ...]  # (cost, domains) of the best plan for each set that worked, cheapest first
     offers: tuple[Offer, ...]
 
 

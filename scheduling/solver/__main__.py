@@ -1,0 +1,21 @@
+"""The child: one problem in, one solution out."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+
+from scheduling.solver.exact import solve
+
+
+def main() -> None:
+    """Answer on a standard output that nothing else writes to."""
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # a solver that prints does not spoil the answer
+    problem, seconds = pickle.load(sys.stdin.buffer)
+    pickle.dump(solve(problem, seconds), answer)
+    answer.close()
+
+
+main()

@@ -1,0 +1,97 @@
+"""The cheapest plan within a time limit: the cascade's first, then HiGHS for cheaper ones, then what it is held against."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clusters.domain.defrag import Rival
+from scheduling.domain.defrag.bounds import NEVER, least
+from scheduling.domain.defrag.cascade import Found, explore
+from scheduling.domain.defrag.model import Problem, Solution, cost_of
+from scheduling.domain.defrag.ordering import arrange
+from scheduling.domain.defrag.rivals import rivals_of
+from scheduling.solver.highs import now
+from scheduling.solver.milp import Milp
+
+#: A cheaper end state that no order of moves leads to is left out, and the search goes on, so many times.
+MOST_CYCLES = 8
+#: Of the time, the part for the plan itself where there is a cheaper question beside it.
+PLAN_PART = 0.75
+
+
+def solve(problem: Problem, seconds: float) -> Solution | None:
+    """The best plan found within about `seconds`; None where there is none, or none was found."""
+    start = now()
+    found = explore(problem)
+    narrow = problem.without_spares()
+    best = _search(problem, found, start + seconds * (PLAN_PART if narrow else 1))
+    if best is None:
+        return None
+    rivals = _rivals(problem, found, best, start + seconds)
+    slice_only = _slice_only(narrow, best, start + seconds) if narrow else None
+    return replace(best, seconds=round(now() - start, 3), rivals=rivals, slice_only=slice_only)
+
+
+def _search(problem: Problem, found: Found, deadline: float) -> Solution | None:
+    """The best plan with its bound."""
+    best = found.best
+    bound = least(problem, found.offers)
+    if bound >= NEVER or (best is not None and best.cost <= bound):
+        return best
+    cut: list[frozenset[int]] = []
+    ceiling = NEVER  # no bound above the cost of an end state that was left out
+    while len(cut) <= MOST_CYCLES:
+        milp = Milp(problem, found.offers, NEVER if best is None else best.cost, cut=cut)
+        answer = milp.run(deadline - now())
+        bound = max(bound, min(answer.bound, ceiling))
+        if answer.values is None:
+            break
+        solution, leaving = _ordered(milp, answer.values)
+        if solution is not None:
+            best = solution if best is None or solution.cost < best.cost else best
+            if answer.proven:
+                break
+        else:
+            cut.append(frozenset(leaving))
+            ceiling = min(ceiling, answer.bound)
+        if now() >= deadline:
+            break
+    if best is None:
+        return None
+    return replace(best, bound=min(bound, best.cost), status=_status(best.cost <= bound, bool(cut)))
+
+
+def _status(optimal: bool, cut: bool) -> str:
+    if optimal:
+        return "optimal"
+    return "cheaper end states were left out, since no order of moves leads to them" if cut else "time limit"
+
+
+def _ordered(milp: Milp, values: list[float]) -> tuple[Solution | None, list[int]]:
+    """The solver's answer with an order, and the units that leave in it."""
+    problem = milp.problem
+    leaving, arrivals, waits, targets = milp.read(values)
+    order = arrange(problem, leaving, arrivals, waits)
+    if order is None:
+        return None, leaving
+    cost = cost_of(problem, tuple(unit for unit, _ in order), tuple(waits))
+    solution = Solution(moves=tuple(order), waits=tuple(waits), targets=tuple(targets), cost=cost, bound=0, solver="highs", status="")
+    return solution, leaving
+
+
+def _slice_only(problem: Problem, best: Solution, deadline: float) -> int | None:
+    """What room for the slices alone would cost; as good as it is known by then."""
+    narrow = _search(problem, explore(problem), deadline)
+    return best.cost if narrow is None else min(best.cost, narrow.cost)
+
+
+def _rivals(problem: Problem, found: Found, best: Solution, deadline: float) -> tuple[Rival, ...]:
+    """The best plan for other domains, as far as there is time, and why all others lose."""
+    used = frozenset(domain for domain, _ in best.targets)
+    known = next((cost for cost, domains in found.tried if frozenset(domains) != used), NEVER)
+    milp = Milp(problem, found.offers, known, spared=used)
+    answer = milp.run(deadline - now())
+    runner_up: Solution | None = None
+    if answer.values is not None:
+        runner_up, _ = _ordered(milp, answer.values)
+    return rivals_of(problem, found, best, runner_up, answer.bound if answer.proven or runner_up else None)
