@@ -48,7 +48,9 @@ def beats_note(cluster: str, signals: Iterable[Signal], now: Instant) -> None:
 
 def beats_look(clusters: Sequence[str], now: Instant, looked: Instant) -> None:
     """Report the agents that have fallen silent, and those that are heard again; `looked` is when this was last done."""
-    AgentBeat.objects.exclude(cluster__in=list(clusters)).delete()
+    stale = AgentBeat.objects.exclude(cluster__in=list(clusters))
+    if stale.exists():  # deleting nothing would lock the database, too
+        stale.delete()
     if now - looked > MOST_BETWEEN:
         AgentBeat.objects.filter(silent=False).update(at=now)
         return

@@ -98,7 +98,9 @@ def sources_take_due(now: Instant) -> list[SignalSource]:
 
 def sources_forget_removed(clusters: Iterable[str]) -> None:
     """Sources go with their cluster: another one of its name must not get them."""
-    SignalSource.objects.exclude(cluster__in=list(clusters)).delete()
+    stale = SignalSource.objects.exclude(cluster__in=list(clusters))
+    if stale.exists():  # deleting nothing would lock the database, too
+        stale.delete()
 
 
 def token_of(source: SignalSource) -> str:

@@ -46,6 +46,7 @@ PAGES: dict[str, Row] = {
     "frontend:import": {"GET": Permission.INVENTORY, "POST": Permission.INVENTORY},
     "frontend:import-preview": {"GET": Permission.INVENTORY, "POST": Permission.INVENTORY},
     "frontend:events": _READ,
+    "frontend:signals": _READ,
     "frontend:events-rows": _READ,
     "frontend:policy": {"GET": Permission.READ, "POST": Permission.POLICY},
 }
@@ -85,6 +86,8 @@ API: dict[str, Row] = {
     "api:job-priority": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for
     "api:job-verb": {"POST": Permission.OWN_JOBS},  # likewise
     "api:signals": {"POST": Permission.SIGNALS},
+    "api:signal-sources": _READ,
+    "api:node-signals": _READ,
     "api:signals-format": {"POST": Permission.SIGNALS},
     "api:nothing": _READ_ANY_METHOD,
 }

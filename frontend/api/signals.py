@@ -23,6 +23,8 @@ from frontend.api.errors import FieldError, Invalid
 from frontend.api.fields import Input, OneOf, Several, SeveralInputs, Shaped, Switch, Text, WholeNumber, checked
 from frontend.api.nodes import MOST_NAME
 from frontend.api.parsers import ManyJSONParser
+from frontend.selectors.clusters import reading
+from frontend.selectors.signals import FetchedSource, HeardSignal, signal_sources, signals_heard
 
 MAX_FEED = 200
 LAST_NUMBER = 2**53 - 1
@@ -103,6 +105,36 @@ class SignalsView(ApiView):
         if wrong:
             raise Invalid([FieldError(field, value, expected) for field, value, expected in wrong])
         return _receive(request, cluster, values["feed"], signals)
+
+
+class NodeSignals(msgspec.Struct, frozen=True):
+    """What a node remembers of signals, the latest first."""
+
+    items: list[HeardSignal]
+
+
+class SignalSources(msgspec.Struct, frozen=True):
+    """The sources by name."""
+
+    items: list[FetchedSource]
+
+
+class NodeSignalsView(ApiView):
+    """The signals that verdicts on a node rest on."""
+
+    @extend_schema(operation_id="node_signals_list", responses=NodeSignals)
+    def get(self, request: Request, cluster: str, node: str) -> Response:
+        with reading(cluster) as state:
+            return answer(NodeSignals(signals_heard(state, node)))
+
+
+class SignalSourcesView(ApiView):
+    """Where signals are fetched from."""
+
+    @extend_schema(operation_id="signal_sources_list", responses=SignalSources)
+    def get(self, request: Request, cluster: str) -> Response:
+        with reading(cluster):  # there is such a cluster
+            return answer(SignalSources(signal_sources(cluster)))
 
 
 class SignalFormatView(ApiView):

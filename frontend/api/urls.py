@@ -17,7 +17,7 @@ from frontend.api.launch import LaunchView, ParallelView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView, SwitchVerbView
 from frontend.api.policy import PolicyHistoryView, PolicyView
 from frontend.api.root import NothingHereView, SchemaView
-from frontend.api.signals import SignalFormatView, SignalsView
+from frontend.api.signals import NodeSignalsView, SignalFormatView, SignalSourcesView, SignalsView
 from frontend.api.space import DomainListView, DomainView, SliceListView
 
 of_cluster = [
@@ -34,6 +34,7 @@ of_cluster = [
     path("breaker/reset/", BreakerResetView.as_view(), name="breaker-reset"),
     path("incidents/", IncidentListView.as_view(), name="incidents"),
     path("signals/", SignalsView.as_view(), name="signals"),
+    path("signals/sources/", SignalSourcesView.as_view(), name="signal-sources"),
     path("signals/<signal_format:form>/", SignalFormatView.as_view(), name="signals-format"),
     path("domains/", DomainListView.as_view(), name="domains"),
     path("domains/<str:domain>/", DomainView.as_view(), name="domain"),
@@ -43,6 +44,7 @@ of_cluster = [
     path("racks/<str:rack>/switches/<int:tray>/<switch_verb:verb>/", SwitchVerbView.as_view(), name="switch-verb"),
     path("nodes/", NodeListView.as_view(), name="nodes"),
     path("nodes/<str:node>/", NodeView.as_view(), name="node"),
+    path("nodes/<str:node>/signals/", NodeSignalsView.as_view(), name="node-signals"),
     path("nodes/<str:node>/<node_verb:verb>/", NodeVerbView.as_view(), name="node-verb"),
     path("jobs/", JobListView.as_view(), name="jobs"),
     path("jobs/preview/", JobPreviewView.as_view(), name="job-preview"),

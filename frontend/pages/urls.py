@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from frontend import converters  # noqa: F401 - registers the converters
-from frontend.pages import capacity, events, fleet, imports, jobs, launch, policy, racks, spares
+from frontend.pages import capacity, events, fleet, imports, jobs, launch, policy, racks, signals, spares
 
 parts = [
     path("queue/", fleet.queue_part, name="fleet-queue"),
@@ -30,6 +30,7 @@ of_cluster: list[URLPattern | URLResolver] = [
     path("capacity/", capacity.capacity_page, name="capacity"),
     path("events/", events.events_page, name="events"),
     path("policy/", policy.policy_page, name="policy"),
+    path("signals/", signals.signals_page, name="signals"),
 ]
 
 urlpatterns = [

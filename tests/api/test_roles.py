@@ -51,6 +51,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "frontend:import": {"GET": OPERATOR, "POST": OPERATOR},
     "frontend:import-preview": {"GET": OPERATOR, "POST": OPERATOR},
     "frontend:events": {"GET": VIEWER},
+    "frontend:signals": {"GET": VIEWER},
     "frontend:events-rows": {"GET": VIEWER},
     "frontend:jobs": {"GET": VIEWER},
     "frontend:jobs-rows": {"GET": VIEWER},
@@ -97,6 +98,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:job-priority": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:job-verb": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:signals": {"POST": SENDERS},
+    "api:signal-sources": {"GET": VIEWER},
+    "api:node-signals": {"GET": VIEWER},
     "api:signals-format": {"POST": SENDERS},
     "api:nothing": dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), VIEWER),
 }

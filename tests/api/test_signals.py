@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from clusters.domain.signal_events import SignalReceived
 from clusters.eventlog.live import live
 from clusters.eventlog.store import default_log
+from clusters.signals.models import SignalSource
+from clusters.signals.polling import source_add
 from frontend.accounts.roles import Role
 from frontend.accounts.tokens import token_create
 from frontend.api.parsers import ManyJSONParser
@@ -151,6 +153,31 @@ def test_a_token_for_signals_ends_with_its_owners_rights(agent: Api) -> None:
     assert push(agent, XID).status == 403
 
 
+def test_a_node_tells_what_it_remembers_and_what_of_it_stands(agent: Api, user: Api) -> None:
+    push(agent, XID, {**XID, "code": "hot", "id": "b/2", "lasting": True}, {**XID, "code": "hot", "id": "b/3", "kind": "recovered"})
+    heard = user.get(f"clusters/{NAME}/nodes/r1-n01/signals/").body["items"]
+    assert [(signal["code"], signal["kind"], signal["stands"]) for signal in heard] == [
+        ("hot", "recovered", False),
+        ("hot", "soft", False),
+        ("xid:79", "fatal", True),
+    ]
+    assert user.get(f"clusters/{NAME}/nodes/nobody/signals/").status == 404
+
+
+def test_sources_are_listed_without_what_is_asked_of_them(user: Api, cluster: str) -> None:
+    assert user.get(f"{PATH}sources/").body == {"items": []}
+    page = f"/clusters/{NAME}/signals/"
+    assert "No signals are fetched" in user.client.get(page).content.decode()
+    source = source_add(cluster=NAME, name="west", kind="dcgm", url="http://h:9090/federate?match[]=secret")
+    SignalSource.objects.filter(pk=source.pk).update(error="it answered 502 <b>", asked_at=1)
+    (listed,) = user.get(f"{PATH}sources/").body["items"]
+    assert (listed["address"], listed["error"]) == ("http://h:9090/federate", "it answered 502 <b>")
+    shown = user.client.get(page).content.decode()
+    assert "it answered 502 &lt;b&gt;" in shown
+    assert "secret" not in shown
+    assert user.get("clusters/nowhere/signals/sources/").status == 404
+
+
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -158,7 +185,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(body=ANYTHING, path=st.sampled_from(["", "alertmanager/", "kubernetes/", "nvsentinel/", "slurm/"]))
 def test_no_body_is_answered_with_a_500(agent: Api, body: Any, path: str) -> None:
     answer = agent.send(f"{PATH}{path}", json.dumps(body).encode("utf-8", "surrogatepass"))
