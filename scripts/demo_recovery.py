@@ -5,7 +5,7 @@ more at once, which is more than the rack has spares: the slice moves to the oth
 leaves behind. Everything shown is seen from outside: process ids, the step counters that workers write down, and the log of the control
 plane.
 
-Ends with code 1 if anything is not as it should be. `make demo-recovery` runs it.
+Ends with code 1 if anything is not as it should be. `make demo-recovery` runs it; with EXAMPLE=torch, a smaller one under torchrun.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from __future__ import annotations
 import math
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from demo_stage import Demo, Failed, Seen, free_port
+from demo_stage import CLUSTER, SCENES, Demo, Failed, Seen, free_port
 
 from slicekeeper_worker import ApiError, Unreachable
 
@@ -43,23 +44,29 @@ class Kill:
 def swap(demo: Demo) -> None:
     """One worker is killed."""
     before = demo.all_beyond(STEPS)
-    show("16 workers on one slice", before)
-    killed = before[5]
+    show(f"{len(before)} workers on one slice", before)
+    rank = demo.scene.first
+    killed = before[rank]
     kill = end(demo, [killed])
     after = demo.all_beyond(kill.step + STEPS)
     show("after the swap", after)
-    others = [(worker.rank, worker.node, worker.pid) for worker in before if worker is not killed]
-    check(others == [(worker.rank, worker.node, worker.pid) for worker in after if worker.rank != 5], "15 workers keep node and process")
-    check(after[5].node != killed.node, f"{after[5].node} has taken the place of {killed.node}")
+    kept = placed(worker for worker in before if worker.rank != rank)
+    check(kept == placed(worker for worker in after if worker.rank != rank), f"{len(kept)} workers keep node and process")
+    check(after[rank].node != killed.node, f"{after[rank].node} has taken the place of {killed.node}")
     steady(after)
-    taken_over(demo, killed, [after[5]])
-    times(demo, kill, "NodeSwapped", [worker for worker in after if worker.rank != 5])
+    taken_over(demo, killed, [after[rank]])
+    times(demo, kill, "NodeSwapped", [worker for worker in after if worker.rank != rank])
+
+
+def placed(workers: Iterable[Seen]) -> list[tuple[int, str, int]]:
+    """Which process has which rank, and where."""
+    return [(worker.rank, worker.node, worker.pid) for worker in workers]
 
 
 def move(demo: Demo) -> None:
     """Three are killed at once."""
     before = demo.workers()
-    kill = end(demo, [before[rank] for rank in (0, 7, 11)])
+    kill = end(demo, [before[rank] for rank in demo.scene.then])
     after = demo.all_beyond(kill.step + STEPS)
     show("after the move", after)
     racks = {worker.node.split("-")[0] for worker in after}
@@ -115,6 +122,14 @@ def times(demo: Demo, kill: Kill, kind: str, workers: Sequence[Seen]) -> None:
         print(f"  {name:<22} {when - kill.at:6.2f}")
 
 
+def verify(demo: Demo) -> None:
+    """What the books say, and whether every decision comes out the same again."""
+    for lost in demo.api.get(f"jobs/{demo.job}/")["lost_work"]:
+        print(f"  booked: {lost['cause']}, {lost['rollback_gpu_s']} GPU-s to be done again, {lost['stall_gpu_s']} GPU-s stood still")
+    demo.manage("replay", "--cluster", CLUSTER, "--verify")
+    check(True, "every decision of the log comes out the same again")
+
+
 def show(title: str, workers: Sequence[Seen]) -> None:
     """Everybody in a table."""
     print(f"\n{title}\n  {'rank':>4}  {'node':<10} {'pid':>7} {'step':>5} {'loss':>8}")
@@ -132,18 +147,27 @@ def check(holds: bool, what: str) -> None:
 def main() -> int:
     """Returns the code to end with."""
     began = time.monotonic()
+    name, python = os.environ.get("EXAMPLE") or "numpy", os.environ.get("EXAMPLE_PYTHON") or sys.executable
+    if name not in SCENES:
+        print(f"EXAMPLE={name}: give one of {', '.join(SCENES)}")
+        return 2
+    if subprocess.run([python, "-c", f"import {name}"], capture_output=True, check=False).returncode:
+        print(f"demo-recovery: skipped: {python} has no {name}; EXAMPLE_PYTHON may name one that has")
+        return 0
+    scene = SCENES[name]
     with tempfile.TemporaryDirectory(prefix="recovery-") as directory:
-        demo = Demo(Path(directory), int(os.environ.get("DEMO_PORT") or free_port()))
+        demo = Demo(Path(directory), int(os.environ.get("DEMO_PORT") or free_port()), scene, python)
         try:
-            print("starting the control plane, 36 local nodes in 2 racks, and a training on 16 of them")
+            print(f"starting the control plane, {2 * scene.per_rack} local nodes in 2 racks, and a training on {scene.nodes} of them")
             demo.start()
             demo.submit()
             swap(demo)
             move(demo)
+            verify(demo)
             print(f"\ndemo-recovery: one swap and one move, {time.monotonic() - began:.0f} s")
         except (Failed, ApiError, Unreachable) as error:
             print(f"\ndemo-recovery: failed: {error}")
-            for log in (*Path(directory).glob("*.log"), *sorted(Path(directory).glob("logs/*.log"))[:3]):
+            for log in (*Path(directory).glob("*.log"), *sorted(Path(directory).glob("logs/*.log"), key=lambda log: -log.stat().st_mtime)[:4]):
                 print(f"--- {log.name}\n{log.read_text()[-1500:]}")
             return 1
         finally:

@@ -21,9 +21,8 @@ from slicekeeper_worker import Api  # noqa: E402
 from slicekeeper_worker.worker import ask_assignment  # noqa: E402
 
 CLUSTER = "recovery"
-NODES = 16
 #: Seconds after which the demonstration has failed.
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 _T = TypeVar("_T")
@@ -54,12 +53,40 @@ class Seen:
         return float(losses[-1]) if losses else float("nan")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A training, how many nodes it has, and who is killed."""
+
+    program: tuple[str, ...]  # arguments of Python
+    nodes: int  # of its only slice
+    per_rack: int  # two more: spares
+    first: int  # the rank that is killed first
+    then: tuple[int, ...]  # those that are killed at once then, more than spares are left
+    options: tuple[str, ...] = ()  # of run_local
+
+
+SCENES = {
+    "numpy": Scene(program=("examples/data_parallel.py",), nodes=16, per_rack=18, first=5, then=(0, 7, 11)),
+    # torchrun ends with an error, not by a signal, when what it has started is killed.
+    "torch": Scene(
+        program=("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1", "examples/torch_gloo.py"),
+        nodes=4,
+        per_rack=6,
+        first=2,
+        then=(0, 1, 3),
+        options=("--blame-nodes",),
+    ),
+}
+
+
 @dataclass(slots=True)
 class Demo:
     """The control plane, the nodes, and what is seen of them."""
 
     directory: Path
     port: int
+    scene: Scene
+    python: str = sys.executable  # that runs the training
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     api: Api = field(init=False)
     job: str = ""
@@ -71,7 +98,7 @@ class Demo:
         (self.directory / "steps").mkdir()
         (self.directory / "sockets").mkdir()
         self.manage("migrate", "--verbosity", "0")
-        self.manage("create_local", CLUSTER, "--racks", "2")
+        self.manage("create_local", CLUSTER, "--racks", "2", "--nodes-per-rack", str(self.scene.per_rack))
         self.background("serve", "serve")
         url = f"http://127.0.0.1:{self.port}"
         until(lambda: answers(self.port), "the control plane answers")
@@ -85,9 +112,10 @@ class Demo:
             "PYTHONPATH": str(ROOT),
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
+            "SLICEKEEPER_MASTER_ADDR": "127.0.0.1",
         }
-        program = [sys.executable, str(ROOT / "examples" / "data_parallel.py")]
-        self.background("nodes", "run_local", "--cluster", CLUSTER, "--logs", str(self.directory / "logs"), "--", *program, **settings)
+        options = ["--cluster", CLUSTER, "--logs", str(self.directory / "logs"), *self.scene.options]
+        self.background("nodes", "run_local", *options, "--", self.python, *self.scene.program, **settings)
 
     def environment(self) -> dict[str, str]:
         """Of the control plane: nothing of this shell's own."""
@@ -123,7 +151,7 @@ class Demo:
         wanted = {
             "name": "demo training",
             "kind": "training",
-            "nodes": NODES,
+            "nodes": self.scene.nodes,
             "recovery": "peer",
             "checkpoint_interval_s": 60,
             "team": "demo",
@@ -152,11 +180,11 @@ class Demo:
 
     def all_beyond(self, step: int) -> list[Seen]:
         """All workers, once each has finished a step."""
-        return until(lambda: self._all_beyond(step), f"all {NODES} workers have finished step {step}")
+        return until(lambda: self._all_beyond(step), f"all {self.scene.nodes} workers have finished step {step}")
 
     def _all_beyond(self, step: int) -> list[Seen]:
         seen = self.workers()
-        return seen if len(seen) == NODES and all(worker.step >= step for worker in seen) else []
+        return seen if len(seen) == self.scene.nodes and all(worker.step >= step for worker in seen) else []
 
     def events(self, after: int) -> list[dict[str, Any]]:
         """What the log says since a position."""

@@ -109,7 +109,7 @@ def _work_started(state: ClusterState, event: Event, payload: ev.WorkStarted) ->
     if job.state is JobState.STALLED:
         return
     job.state = JobState.STARTING if job.unstarted else JobState.RUNNING
-    if not job.unstarted:
+    if not job.unstarted and job.id not in state.lost:
         _runs(state, job, event.occurred_at)
 
 

@@ -40,6 +40,7 @@ class Program:
     argv: tuple[str, ...]
     directory: Path  # of what its processes print
     env: Mapping[str, str] = field(default_factory=dict)  # beside what tells it which job and node it is
+    blames_nodes: bool = False  # an end with an error is the node's fault: launchers end so when what they watch over is killed
 
 
 class LocalFleet:
@@ -223,10 +224,12 @@ class LocalFleet:
             self._stopped(work, node, "stopped as told")
         elif code == 0:
             self._ended_well(work, node)
-        elif code > 0:
-            self._ended_badly(work, node, line["error"] or f"its program ended with code {code} on {node}")
-        else:
+        elif code < 0:
             self._down(node, f"work of {job} was killed by signal {-code}")
+        elif self._program.blames_nodes and not line["error"]:
+            self._down(node, f"work of {job} ended with code {code}")
+        else:
+            self._ended_badly(work, node, line["error"] or f"its program ended with code {code} on {node}")
 
     def _ended_well(self, work: LocalWork, node: str) -> None:
         work.done.add(node)

@@ -32,6 +32,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--cluster", required=True)
         parser.add_argument("--logs", type=Path, help="directory for what the program prints; default: local/ in the data directory")
+        parser.add_argument(
+            "--blame-nodes", action="store_true", help="an end with an error is a failure of the node, not of the job"
+        )
         parser.add_argument("program", nargs="+", help="the program and its arguments; write -- before it")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -42,7 +45,12 @@ class Command(BaseCommand):
         logs: Path = options["logs"] or Path(settings.DATA_DIR) / "local"
         logs.mkdir(parents=True, exist_ok=True)
         env = {name: value for name, value in os.environ.items() if name not in _SECRETS}
-        program = Program(argv=tuple(options["program"]), directory=logs, env={**env, "SLICEKEEPER_CLUSTER": cluster})
+        program = Program(
+            argv=tuple(options["program"]),
+            directory=logs,
+            env={**env, "SLICEKEEPER_CLUSTER": cluster},
+            blames_nodes=options["blame_nodes"],
+        )
         lease = Lease(cluster, f"{socket.gethostname()[:60]}:{os.getpid()}:{uuid4().hex[:8]}")
         try:
             self._check(cluster)

@@ -9,7 +9,7 @@ import pytest
 from clusters.domain.commands import CancelJob, NodeVerb
 from clusters.domain.dump import dump_state, load_state
 from clusters.domain.ids import DAY, HOUR, MINUTE, SECOND
-from clusters.domain.job_events import AfterStop, JobCancelled, JobFailed, NodeSwapped, StopRequested
+from clusters.domain.job_events import AfterStop, JobCancelled, JobFailed, NodeSwapped, StopRequested, WorkLost
 from clusters.domain.jobs import JobState
 from clusters.domain.policy import Policy
 from scheduling.domain.deadlines import next_deadline
@@ -66,7 +66,7 @@ def test_the_limit_counts_from_the_first_start_also_over_a_swap() -> None:
     job = world.run(ask(4, time_limit_s=3600))
     world.now = HOUR // 2
     world.mark(next(iter(job.held_nodes)), NodeVerb.FAIL)
-    assert [type(event) for event in world.settle()] == [NodeSwapped]
+    assert [type(event) for event in world.settle()] == [NodeSwapped, WorkLost]
     world.now = HOUR
     assert [type(event) for event in world.run_pass()] == [StopRequested]
 

@@ -82,6 +82,20 @@ def test_a_slice_that_moves_leaves_behind_what_its_nodes_held() -> None:
     assert booked(world) == [(LossCause.NODE_FAILED, 16 * 60 * GPUS, 15 * 60 * GPUS)]
 
 
+def test_a_swap_that_starts_while_another_slot_is_lost_ends_nothing() -> None:
+    world = World(racks(2))
+    job = world.run(ask(16, **PEER))
+    lose(world, job.id, 0, at=2 * MINUTE)
+    world.run_pass()  # its spare is to start
+    lose(world, job.id, 1, 2, at=2 * MINUTE)
+    world.now = 3 * MINUTE
+    world.connect()  # it does
+    assert job.disruption is not None
+    resume(world, at=4 * MINUTE)
+    assert (job.swaps, job.moves) == (1, 1)
+    assert [(cause, stall) for cause, _, stall in booked(world)] == [(LossCause.NODE_FAILED, 15 * 2 * 60 * GPUS)]
+
+
 def test_work_that_was_not_running_yet_loses_nothing() -> None:
     world = World(racks(1))
     job = world.submit(ask(16))

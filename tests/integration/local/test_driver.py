@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,17 @@ def test_a_program_that_fails_fails_its_job_and_no_node(room: Room) -> None:
     assert room.state.ended[job] is JobState.FAILED
     assert room.reasons("JobFailed") == [f"its program ended with code 3 on {room.reasons('WorkStopped')[0].rpartition(' ')[2]}"]
     assert "NodeFailed" not in room.told()
+
+
+def test_where_nodes_are_blamed_for_errors_one_is_replaced(room: Room) -> None:
+    room.driver.close()
+    room.driver = LocalDriver(room.log, NAME, replace(room.program, blames_nodes=True))
+    job = room.run(ask(1))
+    (lost,) = room.pids(job)
+    room.open(3)
+    room.until(lambda: room.state.jobs[job].swaps + room.state.jobs[job].moves >= 1, "it is replaced")
+    assert room.state.nodes[lost].condition == "failed"
+    assert "JobFailed" not in room.told()
 
 
 def test_a_cancelled_job_is_stopped(room: Room) -> None:
