@@ -12,7 +12,7 @@ from scheduling.solver.exact import solve
 def main() -> None:
     """Answer on a standard output that nothing else writes to."""
     answer = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # a solver that prints does not spoil the answer
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the solver greets on its standard output
     problem, seconds = pickle.load(sys.stdin.buffer)
     pickle.dump(solve(problem, seconds), answer)
     answer.close()
