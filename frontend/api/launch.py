@@ -16,9 +16,10 @@ from rest_framework.response import Response
 from clusters.domain.constraints import ParallelPlan
 from clusters.domain.decision import Refusal
 from frontend.api.base import ApiView, answer
-from frontend.api.errors import Refused
+from frontend.api.commands import Either
+from frontend.api.errors import MEDIA_TYPE, Problem, Refused
 from frontend.api.fields import Input, Number, OneOf, WholeNumber, checked
-from frontend.selectors.launch import LaunchFacts, launch_facts, launch_get
+from frontend.selectors.launch import LaunchFacts, RankTable, launch_facts, launch_get
 from frontend.selectors.parallel import MOST_RANKS, ParallelReport, parallel_get
 from scheduling.domain.parallelism.models import MODELS, Sharding, fitting_models
 from scheduling.launch.assignment import Launch
@@ -71,7 +72,11 @@ class LaunchView(ApiView):
     @extend_schema(
         operation_id="jobs_launch",
         parameters=[LaunchQuery],
-        responses={(200, "application/json"): LaunchFacts, (200, "text/plain"): OpenApiTypes.STR},
+        responses={
+            (200, "application/json"): Either(LaunchFacts, RankTable),
+            (200, "text/plain"): OpenApiTypes.STR,
+            (409, MEDIA_TYPE): Problem,  # it has no nodes, or not all
+        },
     )
     def get(self, request: Request, cluster: str, job: str) -> HttpResponse:
         query = checked(LaunchQuery, request.query_params)

@@ -6,7 +6,7 @@ import msgspec
 from django.urls import reverse
 
 from clusters.domain.decision import Refusal
-from frontend.selectors.parallel import MOST_RANKS, PlacedCosts, cluster_setting
+from frontend.selectors.parallel import MOST_RANKS, PlacedCosts, PlanFacts, cluster_setting
 from scheduling.domain.parallelism.report import placed_report
 from scheduling.launch.assignment import Launch
 from scheduling.launch.formats import Format, filename, incomplete
@@ -45,6 +45,33 @@ class LaunchFacts(msgspec.Struct, frozen=True):
     problem: str  # why the plan does not hold here; "" where it does, or where there is none
     files: list[LaunchFile]
     costs: PlacedCosts | None  # null without a plan, and for very large jobs
+
+
+class RankPlace(msgspec.Struct, frozen=True):
+    """Where one rank runs, and where it stands in the plan; its coordinates are null without a plan."""
+
+    rank: int
+    node: str | None  # null: the slot has lost its node
+    gpu: int  # index on the node
+    slice: int
+    slot: int
+    domain: str
+    tp: int | None
+    ep: int | None
+    pp: int | None
+    dp: int | None
+
+
+class RankTable(msgspec.Struct, frozen=True):
+    """All ranks of an assignment, as the format `ranks` has them."""
+
+    cluster: str
+    job: str
+    generation: int
+    order: str  # in which ranks run through the plan
+    plan: PlanFacts | None
+    problem: str
+    ranks: list[RankPlace]
 
 
 def launch_facts(launch: Launch, fabric_gbps: float | None = None) -> LaunchFacts:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from clusters.domain.commands import NodeVerb
 from clusters.domain.inventory_events import RackRegistered
+from frontend.selectors.launch import RankTable
 from scheduling.launch.formats import Format
 from scheduling.services import node_mark, run_pass
 from tests.api.calls import Api, job
@@ -46,7 +48,8 @@ def test_each_file_is_what_its_address_says(user: Api, placed: str, form: Format
         assert answer.status == 200
         assert answer.headers["Content-Disposition"] == f'attachment; filename="{file["filename"]}"'
     if form is Format.RANKS:
-        assert len(answer.body["ranks"]) == 128
+        assert len(msgspec.convert(answer.body, RankTable).ranks) == 128
+        assert msgspec.to_builtins(msgspec.convert(answer.body, RankTable)) == answer.body
     elif form is Format.NODELIST:
         assert answer.body == b"r1-n[01-16],r2-n[01-16]\n"
     else:
