@@ -55,7 +55,7 @@ def test_a_job_blocked_by_topology_is_told_what_would_start_it_and_that_comes_tr
     told = max(answers, key=lambda answer: len(answer["counterfactuals"]))
     assert len(told["counterfactuals"]) >= 2
     assert (told["state"], told["code"]) == ("waiting", "topology-blocked")
-    assert "needs 1 domain" in told["text"] or " fit" in told["text"]
+    assert told["text"].startswith("needs ")
     assert 1 <= told["position"] <= told["waiting"]
     world = as_it_is(told["now_us"])
     for found in told["counterfactuals"]:
