@@ -157,3 +157,5 @@ def test_the_largest_slice_is_the_largest_that_is_placed(free: list[int], owing:
         shapes = [Shape(sizes=(size,), gpus=0, small=False, spares=policy.target_spares, floor=policy.min_spares) for size in sizes]
         fitting = [shape.nodes for shape in shapes if not isinstance(place_shape(space, shape, policy, here), Refusal)]
         assert max(fitting, default=0) == (largest if (largest := largest_slice(space, domain, policy)) > 1 else 0)
+        space.closed |= 1 << domain
+        assert largest_slice(space, domain, policy) == 0
