@@ -22,7 +22,8 @@ EVERYWHERE = -1
 def largest_slice(space: Space, domain: int, policy: Policy) -> int:
     """Nodes of the largest slice that a job of a slice or more could get in the domain now, alone; 0 for none.
 
-    Such a job may use the spares that the domain owes, but not those that the policy says must stay, and no domain closed by exclusive work.
+    Such a job may use the spares that the domain owes, but not those that the policy says must stay. Nobody enters a domain that exclusive
+    work has closed.
     """
     if space.closed >> domain & 1:
         return 0
