@@ -17,9 +17,10 @@ from clusters.domain.clock import cluster_now
 from clusters.domain.errors import SourceConflict
 from clusters.domain.events import MAX_SOURCE, MAX_SOURCE_ID, Event, NewEvent
 from clusters.domain.evolve_signals import heard_of
+from clusters.domain.fabric import is_joined
 from clusters.domain.ids import Instant
 from clusters.domain.signal_events import SignalReceived
-from clusters.domain.signals import Heard, changes, remember
+from clusters.domain.signals import Heard, SignalScope, changes, remember
 from clusters.domain.state import ClusterState
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, default_log
@@ -121,7 +122,7 @@ class _Sorting:
         for signal in signals:
             node = self._state.nodes.get(signal.node)
             key = _key(signal)
-            payload = _said(signal)
+            payload = _said(signal, shared=signal.scope is SignalScope.SHARED and (node is None or is_joined(node)))
             if node is None:
                 self.counts["unknown"] += 1
                 self.unknown[signal.node] = None
@@ -153,12 +154,13 @@ class _Sorting:
         return at
 
 
-def _said(signal: Signal) -> SignalReceived:
+def _said(signal: Signal, *, shared: bool) -> SignalReceived:
+    """What the source says; the cause is shared with nobody where the node's fabric is its own, as on HGX."""
     return SignalReceived(
         node=signal.node,
         code=signal.code,
         kind=signal.kind,
-        scope=signal.scope,
+        scope=SignalScope.SHARED if shared else SignalScope.NODE,
         check=signal.check,
         component=signal.component,
         text=signal.text,

@@ -6,16 +6,19 @@ from dataclasses import replace
 
 import pytest
 
+from clusters.domain.books import Condition
 from clusters.domain.errors import SourceConflict, SourceSequence, UnknownCluster
 from clusters.domain.events import MAX_SOURCE, Event
+from clusters.domain.inventory_events import NodeRegistered
 from clusters.domain.signal_events import SignalReceived
-from clusters.domain.signals import SignalKind, standing
+from clusters.domain.signals import SignalKind, SignalScope, standing
 from clusters.eventlog.live import live
 from clusters.eventlog.store import default_log
 from clusters.signals import figures
 from clusters.signals.intake import MAX_BATCH, Received, product_of, signals_receive, source_of
 from clusters.signals.model import Signal
-from tests.support.lab import NAME, make_lab
+from scheduling.services import policy_change, run_pass
+from tests.support.lab import NAME, make_lab, report
 
 pytestmark = pytest.mark.django_db
 
@@ -120,6 +123,28 @@ def test_sources_of_different_feeds_stay_apart() -> None:
     assert long[0] != long[1]
     assert max(map(len, long)) <= MAX_SOURCE
     assert send(XID, source="signal:a") == send(XID, source="signal:b") == (1, 0, 0, 0)
+
+
+def test_a_node_whose_fabric_is_its_own_shares_no_cause_with_others() -> None:
+    report(NodeRegistered(node="hgx", rack="r1", domain="hgx", gpus=8))
+    link = replace(XID, code="xid:74", scope=SignalScope.SHARED)
+    assert send(replace(link, node="hgx"), replace(link, id="b/2")) == (2, 0, 0, 0)
+    assert [event.payload.scope for event in logged() if isinstance(event.payload, SignalReceived)] == [
+        SignalScope.NODE,
+        SignalScope.SHARED,
+    ]
+
+
+def test_imex_that_is_not_ready_makes_the_node_suspect_until_it_is() -> None:
+    down = Signal(node="r1-n01", code="imex", kind=SignalKind.SOFT, scope=SignalScope.SHARED, check="imex", lasting=True)
+    send(down)
+    run_pass(NAME)
+    assert live(NAME).catch_up().nodes["r1-n01"].condition is Condition.SUSPECT
+    policy = replace(live(NAME).catch_up().policy, recovery_quiet_s=0)
+    policy_change(cluster=NAME, policy=policy, expected=1, by="ada", reason="at once")
+    send(replace(down, kind=SignalKind.RECOVERED))
+    run_pass(NAME)
+    assert live(NAME).catch_up().nodes["r1-n01"].condition is Condition.HEALTHY
 
 
 def test_an_unknown_cluster_is_told() -> None:
