@@ -23,18 +23,29 @@ from frontend.selectors.telling import LOSS_CAUSES, gpu_hours, size_of, tell
 
 #: Counted reasons of a refusal, as they read beside their number.
 COUNTED = {
+    "parts": "parts wanted at once",
     "slices": "slices wanted",
     "fit": "of them fit now",
     "slice_size": "nodes in the largest slice",
     "gpus": "GPUs wanted on one node",
+    "asked": "GPUs wanted",
+    "used": "GPUs that its team has now",
+    "quota": "GPUs of its team's quota",
+    "could_borrow": "more that it could borrow",
+    "after": "jobs to finish before it",
     "best_free": "nodes free in the best domain",
+    "group_nodes": "nodes in the best group",
     "best_gpus": "GPUs free on the best node",
     "free_nodes": "nodes free for it",
     "free_domains": "domains with such nodes",
+    "empty_domains": "domains without other work",
     "free_gpus": "GPUs free for it",
     "spares_kept": "more kept as spares",
+    "min_spares": "nodes that each domain must keep",
     **{f"nodes_{condition}": f"nodes {condition.replace('_', ' ')}" for condition in Condition},
 }
+#: Of these, nothing is said where there are none.
+_OF_NOTE = frozenset({"spares_kept", "empty_domains"})
 
 
 def job_context(state: ClusterState, events: Sequence[Event], caller: Caller) -> dict[str, Any]:
@@ -102,7 +113,10 @@ def _lost(job: JobFacts) -> Iterator[tuple[str, str]]:
 
 
 def _waiting(cluster: str, job: JobFacts, waiting: Waiting) -> dict[str, Any]:
-    counts = [{"count": value, "label": COUNTED[key]} for key, value in waiting.counts.items() if key in COUNTED and isinstance(value, int)]
+    counted = ((key, label, waiting.counts.get(key)) for key, label in COUNTED.items())
+    counts = [
+        {"count": count, "label": label} for key, label, count in counted if isinstance(count, int) and (count or key not in _OF_NOTE)
+    ]
     return {
         "title": "Why a slice is stalled" if job.state == JobState.STALLED else "Why it waits",
         "sentence": f"{waiting.text[:1].upper()}{waiting.text[1:]}.",
@@ -113,14 +127,12 @@ def _waiting(cluster: str, job: JobFacts, waiting: Waiting) -> dict[str, Any]:
 
 
 def _starts(waiting: Waiting) -> str:
-    """What would let it start, where that can be said of one place."""
+    """What would make room for it, where that can be said of one place."""
     counts = waiting.counts
-    if counts.get("slices") == 1 and "best_domain" in counts:
-        lacking = int(counts["slice_size"]) - int(counts["best_free"])
-        return (
-            f"It starts once {lacking} more node{'s are' if lacking > 1 else ' is'} free in {counts['best_domain']}." if lacking > 0 else ""
-        )
-    return ""
+    if counts.get("slices") != 1 or "best_domain" not in counts or "level" in counts or "part" in counts:
+        return ""
+    lacking = int(counts["slice_size"]) - int(counts["best_free"])
+    return f"{lacking} more free node{'s' if lacking > 1 else ''} in {counts['best_domain']} would make room." if lacking > 0 else ""
 
 
 def _had(job: JobFacts) -> Iterator[dict[str, Any]]:

@@ -132,7 +132,7 @@ def test_the_page_of_a_waiting_job_says_why_and_what_would_start_it(user: Client
     run_pass(NAME)
     page = text(user, f"/clusters/lab/jobs/{waiting}/")
     assert "Why it waits" in page
-    assert "It starts once 1 more node is free in r4." in page
+    assert "1 more free node in r4 would make room." in page
 
 
 def test_the_page_of_a_running_job_shows_slices_swaps_and_moves(user: Client, cluster: str) -> None:
