@@ -8,6 +8,7 @@ from enum import StrEnum
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
+from clusters.domain.racks import RackState
 
 
 class NodeVerb(StrEnum):
@@ -123,6 +124,17 @@ class ChangePolicy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SetRackState:
+    """Have a rack take all work, some, or none."""
+
+    rack: str
+    state: RackState
+    by: str
+    until: Instant | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResetBreaker:
     """Let verdicts act again: a person has looked."""
 
@@ -146,6 +158,7 @@ Command = (
     | MarkNode
     | MarkSwitch
     | ChangePolicy
+    | SetRackState
     | ResetBreaker
     | RunPass
 )

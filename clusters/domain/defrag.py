@@ -1,4 +1,4 @@
-"""Plans that make room: which work moves, or waits, so that a job fits or whole domains are free; with what that costs and how good it is."""
+"""Plans that make room: which work moves, or waits, so that a job fits or whole domains are free; what that costs, and how good it is."""
 
 from __future__ import annotations
 

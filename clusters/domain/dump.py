@@ -16,6 +16,7 @@ from clusters.domain.job_events import AfterStop
 from clusters.domain.jobs import QUEUED, JobState, load_request
 from clusters.domain.lost_work import Disruption, Loss, LossCause
 from clusters.domain.policy import load_policy
+from clusters.domain.racks import RackState, Service
 from clusters.domain.reservations import Reservation
 from clusters.domain.signals import Heard, SignalKind, SignalScope
 from clusters.domain.state import ClusterState, Job, Node, Rack, Slice, is_limited, is_watched
@@ -34,6 +35,7 @@ _NODE_FIELDS = (
     "failures",
     "failed_at",
     "trusted_at",
+    "shut",
     "job",
 )
 _JOB_FIELDS = (
@@ -127,6 +129,7 @@ def _load_incidents(state: ClusterState, plain: Plain) -> None:
         state.incidents[incident.id] = incident
     state.breaker = Breaker(**plain["breaker"]) if plain["breaker"] else None
     state.breaker_reset_at = plain["breaker_reset_at"]
+    state.closed_racks = {rack.name for rack in state.racks.values() if rack.service.state is not RackState.OPEN}
     state.watched = {node.name for node in state.nodes.values() if is_watched(node)}
 
 
@@ -146,13 +149,14 @@ def _load_queue(state: ClusterState, untold: list[str]) -> None:
 
 def _dump_rack(rack: Rack) -> list[Any]:
     lost = [[*chip, reason] for chip, reason in sorted(rack.lost_chips.items())]
-    return [rack.name, rack.block, rack.switch_trays, rack.fabric_gbps, lost]
+    return [rack.name, rack.block, rack.switch_trays, rack.fabric_gbps, lost, asdict(rack.service)]
 
 
 def _load_rack(plain: list[Any]) -> Rack:
-    *described, lost = plain
+    *described, lost, service = plain
     rack = Rack(*described)
     rack.lost_chips = {(tray, chip): reason for tray, chip, reason in lost}
+    rack.service = Service(**{**service, "state": RackState(service["state"])})
     return rack
 
 

@@ -44,6 +44,7 @@ Payload = (
     | health_events.NodeReleased
     | health_events.NodeDraining
     | health_events.NodeUndrained
+    | health_events.RackStateChanged
     | health_events.RepairStarted
     | health_events.RepairFinished
     | signal_events.SignalReceived

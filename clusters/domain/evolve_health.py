@@ -11,6 +11,7 @@ from clusters.domain.books import Condition
 from clusters.domain.events import Event
 from clusters.domain.health import MAX_VERDICTS, SCHEDULER, Flag, Mark, clear_flag, condition_of, is_never_late, set_mark
 from clusters.domain.ids import Instant
+from clusters.domain.racks import SHUT, RackState, Service
 from clusters.domain.signals import standing
 from clusters.domain.state import ClusterState, Node, is_watched
 
@@ -145,9 +146,25 @@ def _start_anew(state: ClusterState, node: Node, at: Instant) -> None:
         state.watched.discard(node.name)
 
 
+def _rack_state(state: ClusterState, event: Event, payload: ev.RackStateChanged) -> None:
+    rack = state.racks.get(payload.rack)
+    if rack is None:
+        return
+    rack.service = Service(state=payload.state, until=payload.until, since=event.occurred_at, reason=payload.reason, by=payload.by)
+    if payload.state is RackState.OPEN:
+        state.closed_racks.discard(rack.name)
+    else:
+        state.closed_racks.add(rack.name)
+    for node in state.nodes.values():
+        if node.rack == rack.name:
+            node.shut = payload.state in SHUT
+            refresh_condition(state, node)
+
+
 HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
     **dict.fromkeys(_FLAG_OF, _mark),
     ev.NodeRecovered: _recovered,
+    ev.RackStateChanged: _rack_state,
     ev.NodeReleased: _clearing(Flag.QUARANTINED),
     ev.NodeUndrained: _clearing(Flag.DRAINING),
     ev.RepairFinished: _clearing(Flag.IN_REPAIR, Flag.FAILED),

@@ -13,6 +13,7 @@ from clusters.domain.evolve_health import rank_of, refresh_condition
 from clusters.domain.evolve_switches import nodes_of, weigh
 from clusters.domain.fabric import SWITCHES, fabric_of, mark_fabric
 from clusters.domain.health import Flag, Mark
+from clusters.domain.racks import SHUT
 from clusters.domain.state import ClusterState, Node, Rack
 
 
@@ -27,6 +28,8 @@ def _rack(state: ClusterState, event: Event, payload: ev.RackRegistered) -> None
     known = state.racks.get(payload.rack)
     state.racks[payload.rack] = rack
     state.drop_space()
+    if known is not None:
+        rack.service = known.service
     if known is not None and known.lost_chips:
         rack.lost_chips = {chip: reason for chip, reason in known.lost_chips.items() if chip[0] <= rack.switch_trays}
         weigh(state, rack, event.seq, event.occurred_at)
@@ -58,6 +61,7 @@ def _describe(state: ClusterState, event: Event, node: Node, payload: ev.NodeReg
     state.drop_space()
     take_place(state, node)
     rack = state.racks.get(node.rack)
+    node.shut = rack is not None and rack.service.state in SHUT
     if rack is not None and (rack.lost_chips or (Flag.DEGRADED, SWITCHES) in node.marks):
         mark_fabric(node, fabric_of(rack, nodes_of(state, rack)), event.seq, event.occurred_at)
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from clusters.domain.health import Flag
+from clusters.domain.ids import Instant
+from clusters.domain.racks import RackState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,18 @@ class NodeUndrained:
     VERSION: ClassVar[int] = 1
     node: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RackStateChanged:
+    """A rack takes all work, or only some, or none; what runs in it goes on."""
+
+    VERSION: ClassVar[int] = 1
+    rack: str
+    state: RackState
+    until: Instant | None = None  # when its maintenance begins: work that ends before may still start
+    reason: str = ""
+    by: str = ""  # a person, or the id of the incident
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState
 from clusters.domain.lost_work import Disruption, Loss
 from clusters.domain.policy import Policy
 from clusters.domain.queue import Line, Queue
+from clusters.domain.racks import OPEN
 from clusters.domain.reservations import Reservation
 from clusters.domain.signals import Heard
 from clusters.domain.space import Space, last_failures
@@ -52,6 +53,7 @@ class Node:
         "product",
         "rack",
         "shares",
+        "shut",
         "signals",
         "told_domain",
         "told_gpus",
@@ -71,6 +73,7 @@ class Node:
         self.evidence: tuple[str, ...] = ()
         self.marks: Marks = {}
         self.condition = Condition.HEALTHY
+        self.shut = False  # its rack gives no nodes
         self.failures = 0  # NodeFailed events that changed something
         self.failed_at: Instant | None = None  # the last of them
         self.verdicts: list[Instant] = []  # when verdicts last took it out, at most health.MAX_VERDICTS
@@ -82,19 +85,20 @@ class Node:
     @property
     def placeable(self) -> bool:
         """Whether it may take new work."""
-        return self.condition in PLACEABLE and not self.problem and self.domain is not None
+        return self.condition in PLACEABLE and not self.problem and self.domain is not None and not self.shut
 
 
 class Rack:
     """Where nodes are drawn; keeps its identity while nodes come and go."""
 
-    __slots__ = ("block", "fabric_gbps", "lost_chips", "name", "switch_trays")
+    __slots__ = ("block", "fabric_gbps", "lost_chips", "name", "service", "switch_trays")
 
     def __init__(self, name: str, block: str, switch_trays: int, fabric_gbps: int | None = None) -> None:
         self.name = name
         self.block = block
         self.switch_trays = switch_trays
         self.lost_chips: dict[tuple[int, int], str] = {}  # (switch tray, chip of it), both from 1 -> why
+        self.service = OPEN  # which work it takes
         self.fabric_gbps = fabric_gbps  # gigabits a second of each GPU's own port to the network
 
 
@@ -231,6 +235,7 @@ class ClusterState:
         self.exclusive: set[str] = set()  # jobs that let no other work into their domains
         self.unbooked: list[Loss] = []  # disruptions that are over, not in the log yet
         self.lost_work: dict[tuple[str, str], tuple[int, int]] = {}  # (team, cause) -> rollback and stall, in GPU-seconds
+        self.closed_racks: set[str] = set()  # racks that do not take all work
         self.watched: set[str] = set()  # nodes with signals, out of reach, or with a flag that a verdict has set
         self.incidents: dict[str, Incident] = {}  # open ones by id
         self.breaker: Breaker | None = None  # why verdicts do not act

@@ -204,6 +204,7 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     health.NodeReleased: _node("released from quarantine"),
     health.NodeDraining: _node("is draining"),
     health.NodeUndrained: _node("takes work again"),
+    health.RackStateChanged: lambda event: (f"Rack {event.rack} is {event.state.replace('_', ' ')}", event.reason),
     health.RepairStarted: _node("in repair"),
     health.RepairFinished: _node("repaired"),
     signals.SignalReceived: _signal,

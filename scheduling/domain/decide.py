@@ -21,6 +21,7 @@ from clusters.domain.commands import (
     ReportCheckpoint,
     ResetBreaker,
     RunPass,
+    SetRackState,
     SubmitJob,
     SubmitJobs,
 )
@@ -32,6 +33,7 @@ from scheduling.domain.node_commands import mark_node
 from scheduling.domain.passes import run_pass
 from scheduling.domain.policy_commands import change_policy
 from scheduling.domain.progress import report_checkpoint
+from scheduling.domain.rack_states import set_rack_state
 from scheduling.domain.switch_commands import mark_switch
 from scheduling.domain.verdicts.breaker import reset_breaker
 
@@ -47,6 +49,7 @@ _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]
     MarkSwitch: mark_switch,
     ChangePolicy: change_policy,
     ResetBreaker: reset_breaker,
+    SetRackState: set_rack_state,
 }
 
 

@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.health import Flag
+from clusters.domain.health_events import RackStateChanged
 from clusters.domain.ids import MILLISECOND, Instant
 from clusters.domain.incident_events import IncidentClosed, IncidentExtended, IncidentOpened
 from clusters.domain.incidents import Incident
+from clusters.domain.racks import SHUT, RackState
 from clusters.domain.signals import Heard, SignalKind, SignalScope, standing
 from clusters.domain.state import ClusterState
 from scheduling.domain.verdicts.doubts import MOST_QUOTED, Doubt, flags_of, quote
@@ -83,19 +85,36 @@ def told(state: ClusterState, burst: Burst) -> Iterator[IncidentOpened | Inciden
         yield IncidentOpened(domain=burst.domain, nodes=burst.nodes, cause=burst.cause, since=burst.since, evidence=evidence)
 
 
-def takes_rack_out(state: ClusterState, burst: Burst) -> bool:
-    """Whether the racks of the domain should take no new work."""
+def racks_out(state: ClusterState, burst: Burst) -> Iterator[RackStateChanged]:
+    """The racks of the domain, where the incident is large or a switch is at fault: they take no new work."""
     nodes = set(burst.nodes) | set(burst.incident.nodes if burst.incident else ())
-    return len(nodes) >= state.policy.incident_rack_nodes or _is_switch(burst)
+    if len(nodes) < state.policy.incident_rack_nodes and not _is_switch(burst):
+        return
+    reason = f"incident: {len(nodes)} nodes of {burst.domain} failed together ({burst.cause})"
+    for rack in _racks_of(state, burst.domain):
+        if state.racks[rack].service.state not in SHUT:
+            yield RackStateChanged(rack=rack, state=RackState.DRAINING, reason=reason, by=by_incident(burst.domain))
+
+
+def by_incident(domain: str) -> str:
+    """Who has a rack so because of an incident of the domain."""
+    return f"incident of {domain}"
+
+
+def _racks_of(state: ClusterState, domain: str) -> list[str]:
+    return sorted({node.rack for node in state.nodes.values() if node.domain == domain and node.rack in state.racks})
 
 
 def _is_switch(burst: Burst) -> bool:
     return any(heard.check.startswith(SWITCH_CHECKS) for heard in burst.signals)
 
 
-def over(state: ClusterState) -> Iterator[IncidentClosed]:
-    """Incidents whose nodes are all in service again, or gone."""
+def over(state: ClusterState) -> Iterator[IncidentClosed | RackStateChanged]:
+    """Incidents whose nodes are all in service again, or gone; the racks that they closed open with them."""
     for name, incident in sorted(state.incidents.items()):
         nodes = [state.nodes[node] for node in incident.nodes if node in state.nodes]
         if all(node.condition in PLACEABLE or node.condition is Condition.ABSENT for node in nodes):
             yield IncidentClosed(incident=name, reason="all its nodes are in service again")
+            for rack in _racks_of(state, incident.domain):
+                if state.racks[rack].service.by == by_incident(incident.domain):
+                    yield RackStateChanged(rack=rack, state=RackState.OPEN, reason=f"incident {name} is over", by=name)

@@ -23,6 +23,7 @@ from clusters.domain.health import Flag
 from clusters.domain.jobs import JobKind, JobRequest, Recovery
 from clusters.domain.lost_work import LossCause
 from clusters.domain.policy import Backfill, DefragMode, Policy, QueueOrder, SparesScope
+from clusters.domain.racks import RackState
 from clusters.domain.signals import SignalKind, SignalScope
 from clusters.domain.teams import PriorityClass, Quota
 
@@ -91,6 +92,7 @@ SAMPLES: tuple[Payload, ...] = (
     health.NodeReleased(node=_NODE, reason="tested"),
     health.NodeDraining(node=_NODE, reason="firmware"),
     health.NodeUndrained(node=_NODE, reason="done"),
+    health.RackStateChanged(rack="r1", state=RackState.NO_NEW_LONG_JOBS, until=77, reason="firmware", by="ada"),
     health.RepairStarted(node=_NODE, reason="ticket 4"),
     health.RepairFinished(node=_NODE, reason="tray swapped"),
     switches.SwitchTrayFailed(rack="r1", tray=4, chip=2, reason="dark"),

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 import pytest
 
 from clusters.domain.books import Condition
+from clusters.domain.commands import SetRackState
 from clusters.domain.dump import dump_state, load_state
-from clusters.domain.health_events import NodeFailed, RepairFinished
+from clusters.domain.health_events import NodeFailed, RackStateChanged, RepairFinished
 from clusters.domain.ids import HOUR, MILLISECOND, SECOND
 from clusters.domain.incident_events import BreakerReset, BreakerTripped, IncidentClosed, IncidentExtended, IncidentOpened
 from clusters.domain.policy import Policy
+from clusters.domain.racks import RackState
 from clusters.domain.signals import SignalKind
 from scheduling.domain.deadlines import next_deadline
 from scheduling.domain.verdicts.breaker import breaker_limit
 from tests.support.signals import lasting, nvlink, off_bus
-from tests.support.world import World, racks
+from tests.support.world import World, ask, racks
 
 
 def kinds(events: Sequence[object]) -> list[type]:
@@ -85,16 +87,43 @@ def test_more_nodes_join_an_open_incident_at_once_and_it_closes_when_all_are_bac
     (incident,) = told.state.incidents
     told.now = HOUR
     told.add(nvlink("r1-n5"), source="signal:a")
-    assert kinds(told.run_pass()) == [IncidentExtended, NodeFailed]
+    assert kinds(told.run_pass()) == [IncidentExtended, RackStateChanged, NodeFailed, RackStateChanged]
+    assert told.state.racks["r1"].service.state is RackState.OUT  # three nodes: the rack drains, and is empty
+    assert all(not node.placeable for node in told.state.nodes.values() if node.rack == "r1")
     again = load_state(dump_state(told.state))
     assert again.incidents == told.state.incidents
     for number in (1, 2):
         told.add(RepairFinished(node=f"r1-n{number}", reason="cable"))
         assert told.run_pass() == []
     told.add(RepairFinished(node="r1-n5", reason="cable"))
-    (closed,) = told.run_pass()
+    closed, opened = told.run_pass()
     assert closed == IncidentClosed(incident=incident, reason="all its nodes are in service again")
+    assert isinstance(opened, RackStateChanged)
+    assert (opened.rack, opened.state) == ("r1", RackState.OPEN)
     assert told.state.incidents == {}
+    assert all(node.placeable for node in told.state.nodes.values())
+
+
+def test_a_rack_that_a_person_has_closed_is_not_opened_with_an_incident() -> None:
+    told = world()
+    told.do(SetRackState(rack="r1", state=RackState.OUT, by="ada", reason="new cables"))
+    told.add(*(nvlink(f"r1-n{number}") for number in (1, 2, 3)), source="signal:a")
+    told.now = SECOND
+    assert RackStateChanged not in kinds(told.run_pass())
+    told.add(*(RepairFinished(node=f"r1-n{number}", reason="cable") for number in (1, 2, 3)))
+    assert kinds(told.run_pass()) == [IncidentClosed]
+    assert told.state.racks["r1"].service.by == "ada"
+
+
+def test_a_switch_at_fault_takes_the_rack_out_whatever_the_number() -> None:
+    told = world()
+    job = told.run(ask(16))
+    told.add(nvlink("r1-n1", check="nvswitch"), source="signal:a")
+    told.now = SECOND
+    events = told.settle()
+    assert [event.cause for event in events if isinstance(event, IncidentOpened)] == ["xid:149"]
+    assert [event.state for event in events if isinstance(event, RackStateChanged)] == [RackState.DRAINING, RackState.OUT]
+    assert (job.swaps, job.moves) == (0, 1)
 
 
 def test_a_fatal_signal_of_the_node_does_not_wait_for_the_window() -> None:

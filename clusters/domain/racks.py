@@ -1,0 +1,35 @@
+"""Which work a rack takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from clusters.domain.ids import Instant
+
+
+class RackState(StrEnum):
+    """From all work to none; what runs goes on in each."""
+
+    OPEN = "open"
+    NO_NEW_LONG_JOBS = "no_new_long_jobs"  # only work that ends before its maintenance
+    DRAINING = "draining"  # nothing new, and some work still runs
+    OUT = "out"  # out of service
+
+
+#: Racks in these states give no nodes, not even for swaps.
+SHUT = frozenset({RackState.DRAINING, RackState.OUT})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """The state of a rack, since when, why, and who has it so."""
+
+    state: RackState
+    until: Instant | None = None  # when its maintenance begins
+    since: Instant | None = None
+    reason: str = ""
+    by: str = ""
+
+
+OPEN = Service(state=RackState.OPEN)

@@ -1,0 +1,53 @@
+"""Which work racks take: what operators say, what follows when a rack has emptied, and when it will have.
+
+What runs in a rack goes on in every state. A rack that drains is out of service once its last work has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clusters.domain.commands import SetRackState
+from clusters.domain.decision import Decision, Refusal
+from clusters.domain.health_events import RackStateChanged
+from clusters.domain.ids import Instant
+from clusters.domain.racks import RackState
+from clusters.domain.state import ClusterState, Job
+from scheduling.domain.limits import planned_end
+
+
+def set_rack_state(state: ClusterState, command: SetRackState) -> Decision | Refusal:
+    """The rack's new state, if it is one."""
+    rack = state.racks.get(command.rack)
+    if rack is None:
+        return Refusal(code="unknown", message=f"there is no rack {command.rack} in this cluster")
+    limited = command.state is RackState.NO_NEW_LONG_JOBS
+    if limited != (command.until is not None):
+        expected = "say when the maintenance begins" if limited else "leave it out: only no_new_long_jobs has a time"
+        counts: dict[str, int | str] = {"field": "until", "value": command.until or "", "expected": expected}
+        return Refusal(code="invalid", message=f"until: {expected}", counts=counts)
+    if (rack.service.state, rack.service.until) == (command.state, command.until):
+        return Refusal(code="state", message=f"rack {rack.name} is {command.state.replace('_', ' ')} already")
+    reason = command.reason or f"set by {command.by}"
+    event = RackStateChanged(rack=rack.name, state=command.state, until=command.until, reason=reason, by=command.by)
+    return Decision(events=(event,))
+
+
+def emptied(state: ClusterState) -> Iterator[RackStateChanged]:
+    """Racks that drain, and in which nothing runs any more."""
+    for name in sorted(state.closed_racks):
+        service = state.racks[name].service
+        if service.state is RackState.DRAINING and not jobs_in(state, name):
+            yield RackStateChanged(rack=name, state=RackState.OUT, reason=service.reason, by=service.by)
+
+
+def jobs_in(state: ClusterState, rack: str) -> list[Job]:
+    """The jobs that have nodes in the rack, oldest first."""
+    nodes = (node for node in state.nodes.values() if node.rack == rack)
+    names = {name for node in nodes for name in ((node.job,) if node.job else node.shares)}
+    return sorted((state.jobs[name] for name in names), key=lambda job: job.seq)
+
+
+def empty_at(state: ClusterState, rack: str, now: Instant) -> Instant:
+    """When the last of the work that runs in the rack will have left it, as far as limits and expectations tell; `now` for none."""
+    return max((planned_end(job, state.policy, now) for job in jobs_in(state, rack)), default=now)
