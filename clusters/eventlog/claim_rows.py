@@ -1,69 +1,61 @@
 """Writing claims in few statements: a decision may place hundreds of nodes, and each has a row for each GPU.
 
-Changes keep their order where it matters: whatever is claimed after a release is written after it. Releases of one job come together, and
-so do claims of all jobs in a row.
+Changes keep their order where it matters: whatever is claimed after a release is written after it. SQLite runs one prepared statement for
+many rows. PostgreSQL gets the columns as arrays: each round trip costs as much as the rows, and so does taking a long statement apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import TypeVar
 
 from django.db import IntegrityError
 from django.db.backends.utils import CursorWrapper
 
 from clusters.domain.errors import BrokenInvariant
-from clusters.eventlog import sql
 from clusters.eventlog.claims import Change, Claimed, Released
 
-#: Rows, or nodes, of one statement: few enough for the parameters that any database takes.
-MOST_AT_ONCE = 150
 #: Claims that an error names.
 MOST_NAMED = 3
 
-Item = TypeVar("Item")
-
-_ROW = f"({sql.placeholders(5)})"
+_CLAIM_ONE = "INSERT INTO clusters_gpuclaim (cluster_id, node, gpu, job, generation) VALUES (%s, %s, %s, %s, %s)"
+_CLAIM_ALL = """
+INSERT INTO clusters_gpuclaim (cluster_id, node, gpu, job, generation)
+SELECT %s, * FROM unnest(%s::text[], %s::smallint[], %s::text[], %s::integer[])
+"""
+_RELEASE_ONE = "DELETE FROM clusters_gpuclaim WHERE cluster_id = %s AND node = %s AND (%s = '' OR (job = %s AND generation <= %s))"
+_RELEASE_ALL = """
+DELETE FROM clusters_gpuclaim AS claim USING unnest(%s::text[], %s::text[], %s::integer[]) AS gone(node, job, generation)
+WHERE claim.cluster_id = %s AND claim.node = gone.node
+AND (gone.job = '' OR (claim.job = gone.job AND claim.generation <= gone.generation))
+"""
 
 
 def write_claims(cursor: CursorWrapper, cluster_id: int, changes: Iterable[Change]) -> None:
     """Write the changes; raises BrokenInvariant where a GPU would get a second owner, and then the transaction must be rolled back."""
-    for kind, run in groupby(changes, _kind):
-        if kind is None:
+    for kind, run in groupby(changes, type):
+        if kind is Claimed:
             _claim(cursor, cluster_id, [change for change in run if isinstance(change, Claimed)])
         else:
-            _release(cursor, cluster_id, kind, [change.node for change in run])
-
-
-def _kind(change: Change) -> tuple[str | None, int] | None:
-    """Changes that are alike in this go into one statement: claims, or releases of one job up to one generation."""
-    return (change.job, change.generation) if isinstance(change, Released) else None
+            _release(cursor, cluster_id, [change for change in run if isinstance(change, Released)])
 
 
 def _claim(cursor: CursorWrapper, cluster_id: int, claims: Sequence[Claimed]) -> None:
-    rows = [(cluster_id, claim.node, gpu, claim.job, claim.generation) for claim in claims for gpu in claim.gpus]
+    rows = [(claim.node, gpu, claim.job, claim.generation) for claim in claims for gpu in claim.gpus]
     try:
-        for some in _some(rows):
-            cursor.execute(sql.CLAIM.format(", ".join([_ROW] * len(some))), [value for row in some for value in row])
+        if cursor.db.vendor == "sqlite":
+            cursor.executemany(_CLAIM_ONE, [(cluster_id, *row) for row in rows])
+        else:
+            cursor.execute(_CLAIM_ALL, (cluster_id, *map(list, zip(*rows, strict=True))))
     except IntegrityError as error:
         given = ", ".join(f"{claim.node} to {claim.job}" for claim in claims[:MOST_NAMED])
-        raise BrokenInvariant(f"GPUs were given that another job holds; given were those of {given}{_more(claims)}") from error
+        more = f" and {len(claims) - MOST_NAMED} more" if len(claims) > MOST_NAMED else ""
+        raise BrokenInvariant(f"GPUs were given that another job holds; given were those of {given}{more}") from error
 
 
-def _more(claims: Sequence[Claimed]) -> str:
-    return f" and {len(claims) - MOST_NAMED} more" if len(claims) > MOST_NAMED else ""
-
-
-def _release(cursor: CursorWrapper, cluster_id: int, whose: tuple[str | None, int], nodes: Sequence[str]) -> None:
-    job, generation = whose
-    for some in _some(nodes):
-        marks = sql.placeholders(len(some))
-        if job is None:
-            cursor.execute(sql.RELEASE_ALL.format(marks), (cluster_id, *some))
-        else:
-            cursor.execute(sql.RELEASE.format(marks), (cluster_id, job, generation, *some))
-
-
-def _some(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    return (items[first : first + MOST_AT_ONCE] for first in range(0, len(items), MOST_AT_ONCE))
+def _release(cursor: CursorWrapper, cluster_id: int, releases: Sequence[Released]) -> None:
+    rows = [(release.node, release.job or "", release.generation) for release in releases]
+    if cursor.db.vendor == "sqlite":
+        cursor.executemany(_RELEASE_ONE, [(cluster_id, node, job, job, generation) for node, job, generation in rows])
+    else:
+        cursor.execute(_RELEASE_ALL, (*map(list, zip(*rows, strict=True)), cluster_id))

@@ -32,9 +32,6 @@ DECISIONS = (
 ADD_DECISION = "INSERT INTO clusters_logdecision (cluster_id, first_seq, count, record) VALUES (%s, %s, %s, %s)"
 
 CLAIMS = "SELECT node, gpu, job, generation FROM clusters_gpuclaim WHERE cluster_id = %s"
-CLAIM = "INSERT INTO clusters_gpuclaim (cluster_id, node, gpu, job, generation) VALUES {}"
-RELEASE = "DELETE FROM clusters_gpuclaim WHERE cluster_id = %s AND job = %s AND generation <= %s AND node IN ({})"
-RELEASE_ALL = "DELETE FROM clusters_gpuclaim WHERE cluster_id = %s AND node IN ({})"
 
 SNAPSHOTS = "SELECT seq, version, checksum, blob FROM clusters_logsnapshot WHERE cluster_id = %s AND seq <= %s ORDER BY seq DESC"
 SNAPSHOT_SEQ = "SELECT COALESCE(MAX(seq), 0) FROM clusters_logsnapshot WHERE cluster_id = %s"
