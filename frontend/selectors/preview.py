@@ -7,11 +7,13 @@ import msgspec
 from clusters.domain.decision import Refusal
 from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState
+from frontend.selectors.clusters import now_of
+from scheduling.domain.admission import not_admitted
 from scheduling.domain.feasibility import preview
 from scheduling.domain.parallelism.advice import better_slice
 from scheduling.domain.parallelism.cluster import fleet_of
-from scheduling.domain.placement import place
 from scheduling.domain.refusals import explain
+from scheduling.domain.trial import Trial
 
 
 class Forecast(msgspec.Struct, frozen=True):
@@ -25,10 +27,10 @@ class Forecast(msgspec.Struct, frozen=True):
 
 def forecast(state: ClusterState, request: JobRequest) -> Forecast | Refusal:
     """The slices a request would get; refused where it could never be placed. The caller holds the state."""
-    cut = preview(state, request)
+    cut = not_admitted(state, request) or preview(state, request)
     if isinstance(cut, Refusal):
         return cut
-    room = place(state.space, request, state.policy)
+    room = Trial(state, now_of(state)).place(request)
     now = f"would wait now: {explain(room)}" if isinstance(room, Refusal) else "there is room now"
     return Forecast(cut.slices, cut.gpus, not isinstance(room, Refusal), f"{cut.text}; {now}{_better(state, request, cut.slices)}")
 
