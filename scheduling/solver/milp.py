@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
-from scheduling.domain.defrag.bounds import NEVER, Offer, beside
+from scheduling.domain.defrag.bounds import NEVER, Offer, beside, can_leave
 from scheduling.domain.defrag.model import Problem, Way
 from scheduling.domain.defrag.ordering import Arrivals, Kind, kind_of
 from scheduling.solver.highs import Answer, run
@@ -73,7 +73,7 @@ class Milp:
         """Units that may leave in a cheaper plan; elsewhere than in a domain that serves they come on top of the cheapest that does."""
         serving = {offer.domain for offer in self._offers}
         for number, unit in enumerate(self.problem.units):
-            if not unit.frees or not (unit.allowed or self.problem.owners[unit.owner].wait is not None):
+            if not can_leave(self.problem, unit):
                 continue
             on_top = unit.cost + self._least
             if unit.cost >= self._below or (on_top >= self._below and unit.domain not in serving):
@@ -108,16 +108,13 @@ class Milp:
 
     def _balance(self) -> None:
         rooms: list[dict[int, float]] = [{} for _ in self.problem.domains]
-        small: list[dict[int, float]] = [{} for _ in self.problem.domains]
         kinds: defaultdict[Kind, dict[int, float]] = defaultdict(dict)
         for (domain, kind), column in self.comes.items():
             rooms[domain][column] = kind[0]
-            if kind[2]:
-                small[domain][column] = kind[0]
             kinds[kind][column] = 1
         for number, column in self.leaves.items():
             unit = self.problem.units[number]
-            rooms[unit.domain][column] = small[unit.domain][column] = -unit.frees
+            rooms[unit.domain][column] = -unit.frees
             kinds[kind_of(unit)][column] = -1
             self._follow_owner(number, column, kinds)
         for (domain, way), column in self.serves.items():
@@ -125,14 +122,26 @@ class Milp:
             rooms[domain][column] = here.slack - (here.free - way.need)
         for terms in kinds.values():
             self.program.row(0, 0, terms)
-        self._hold(rooms, small)
-
-    def _hold(self, rooms: list[dict[int, float]], small: list[dict[int, float]]) -> None:
+        self._keep_owed(rooms)
         for domain, here in enumerate(self.problem.domains):
             if rooms[domain]:
                 self.program.row(-INF, here.slack, rooms[domain])
-            if here.small_slack < here.slack and any(value > 0 for value in small[domain].values()):
-                self.program.row(-INF, here.small_slack, small[domain])
+
+    def _keep_owed(self, rooms: list[dict[int, float]]) -> None:
+        """Where work below a slice comes, the domain keeps the spares that it owes."""
+        small: defaultdict[int, list[int]] = defaultdict(list)
+        for (domain, kind), column in self.comes.items():
+            if kind[2]:
+                small[domain].append(column)
+        serving = set(self.serves.values())
+        for domain, columns in small.items():
+            here = self.problem.domains[domain]
+            if here.small_slack < here.slack:
+                any_comes = self.program.column(0, 1)
+                for column in columns:
+                    self.program.row(-INF, 0, {column: 1, any_comes: -self.program.upper[column]})
+                flow = {column: value for column, value in rooms[domain].items() if column not in serving}
+                self.program.row(-INF, here.slack, {**flow, any_comes: here.slack - here.small_slack})
 
     def _follow_owner(self, number: int, column: int, kinds: dict[Kind, dict[int, float]]) -> None:
         unit = self.problem.units[number]
@@ -150,6 +159,16 @@ class Milp:
         domains: defaultdict[int, dict[int, float]] = defaultdict(dict)
         for (domain, _), column in self.serves.items():
             domains[domain][column] = 1
+        for terms in domains.values():
+            if len(terms) > 1:
+                self.program.row(-INF, 1, terms)
+        self._use_lemma(domains)
+        self._areas(domains)
+        if self.problem.whole:
+            self._empty(domains)
+
+    def _use_lemma(self, domains: dict[int, dict[int, float]]) -> None:
+        """What leaves a domain that serves costs as much as its bound; what is dear on top of the cheapest bound leaves no other."""
         costs: defaultdict[int, dict[int, float]] = defaultdict(dict)
         for number, column in self.leaves.items():
             unit = self.problem.units[number]
@@ -158,11 +177,15 @@ class Milp:
                 self.program.row(-INF, 0, {column: 1, **dict.fromkeys(domains[unit.domain], -1.0)})
         for offer in self._offers:
             costs[offer.domain][self.serves[offer.domain, offer.way]] = -offer.bound
-        for domain, terms in domains.items():
-            if len(terms) > 1:
-                self.program.row(-INF, 1, terms)
+        for domain in domains:
             self.program.row(0, INF, costs[domain])
-        self._areas(domains)
+
+    def _empty(self, domains: dict[int, dict[int, float]]) -> None:
+        """All leave a domain that has to be empty."""
+        for number, unit in enumerate(self.problem.units):
+            if unit.domain in domains:
+                column = {self.leaves[number]: -1.0} if number in self.leaves else {}
+                self.program.row(-INF, 0, {**domains[unit.domain], **column})
 
     def _areas(self, domains: dict[int, dict[int, float]]) -> None:
         if not self.problem.areas:

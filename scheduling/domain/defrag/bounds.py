@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scheduling.domain.defrag.model import Problem, Way
+from scheduling.domain.defrag.model import Problem, Unit, Way
 
 #: No price is as high.
 NEVER = 1 << 60
@@ -42,12 +42,20 @@ def covers(items: Sequence[tuple[int, int, int]], most: int) -> list[tuple[int, 
 
 
 def by_domain(problem: Problem) -> list[list[int]]:
-    """The units of each domain that can leave it and free nodes by that."""
+    """The units of each domain that it may help to take away."""
     found: list[list[int]] = [[] for _ in problem.domains]
     for number, unit in enumerate(problem.units):
-        if unit.frees and (unit.allowed or problem.owners[unit.owner].wait is not None):
+        if can_leave(problem, unit):
             found[unit.domain].append(number)
     return found
+
+
+def can_leave(problem: Problem, unit: Unit) -> bool:
+    """Whether it may help that the unit leaves. One that frees no node only does where all has to leave, or where all of its job waits."""
+    owner = problem.owners[unit.owner]
+    if not unit.frees and not problem.whole and (owner.wait is None or len(owner.units) == 1):
+        return False
+    return bool(unit.allowed) or owner.wait is not None
 
 
 def offers(problem: Problem) -> list[Offer]:
@@ -62,6 +70,8 @@ def offers(problem: Problem) -> list[Offer]:
         table = covers([(problem.units[unit].cost, problem.units[unit].frees, unit) for unit in units[index]], most)
         for way in ways:
             bound = table[max(0, way.need - here.free)][0]
+            if problem.whole and bound < NEVER:
+                bound = sum(problem.units[unit].cost for unit in units[index])
             if bound < NEVER:
                 found.append(Offer(domain=index, way=way, bound=bound))
     found.sort(key=lambda offer: (offer.bound, -sum(offer.way.counts), offer.domain))

@@ -176,7 +176,14 @@ class _Cascade:
 
     def _free(self, domain: int, way: Way) -> bool:
         self._flows.serve(domain, way)
+        if self.problem.whole:
+            return self._empty(domain)
         return self._clear(domain, self._flows.lacks(domain), self._widest + 1, (domain,), MOST_LINKS)
+
+    def _empty(self, domain: int) -> bool:
+        """All work leaves the domain."""
+        here = tuple(unit for unit in self._units[domain] if unit not in self._flows.gone)
+        return all(self._price(unit) < NEVER for unit in here) and self._move(here, (domain,), MOST_LINKS) and not self._flows.lacks(domain)
 
     # ---- moves
 
@@ -214,7 +221,15 @@ class _Cascade:
         if home is not None:
             self._flows.enter(number, home)
             return True
-        return links > 0 and self._make_room(number, unit, closed, barred, links)
+        return (links > 0 and self._make_room(number, unit, closed, barred, links)) or self._stop(unit)
+
+    def _stop(self, unit: Unit) -> bool:
+        """For want of a place all of the owner waits, where it may."""
+        owner = self.problem.owners[unit.owner]
+        if owner.wait is None or any(other in self._flows.places for other in owner.units):
+            return False
+        self._flows.wait(unit.owner)
+        return True
 
     def _make_room(self, number: int, unit: Unit, closed: int, barred: tuple[int, ...], links: int) -> bool:
         tried = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scheduling.domain.defrag.model import Problem, Unit, Way
+from scheduling.domain.nodes import bits
 
 
 class Flows:
@@ -15,6 +16,7 @@ class Flows:
         self.targets: dict[int, Way] = {}
         self.gone: set[int] = set()  # units that have left their domains
         widest = max((domain.most for domain in problem.domains), default=0)
+        self._smalls = [0] * len(problem.domains)  # units below a slice that have come
         self._log: list[tuple[str, int, int]] = []
         self._room = [[domain.small_slack for domain in problem.domains], [domain.slack for domain in problem.domains]]
         self._buckets = [[0] * (widest + 2) for _ in range(2)]
@@ -25,19 +27,16 @@ class Flows:
     def room(self, domain: int, unit: Unit) -> int:
         """Nodes of the domain that the unit may take."""
         large = self._room[1][domain]
-        return min(large, self._room[0][domain]) if unit.small else large
+        return min(large, self._room[0][domain]) if unit.small or self._smalls[domain] else large
 
     def tightest(self, unit: Unit, barred: int) -> int | None:
         """The domain with the least room that suffices, the lowest of equals."""
         area = unit.allowed & ~barred
         buckets = self._buckets[not unit.small]
         for room in range(unit.size, len(buckets)):
-            found = buckets[room] & area
-            while found:
-                domain = (found & -found).bit_length() - 1
-                if not unit.small or self._room[1][domain] >= unit.size:
+            for domain in bits(buckets[room] & area):
+                if self.room(domain, unit) >= unit.size:
                     return domain
-                found &= found - 1
         return None
 
     def mark(self) -> int:
@@ -50,14 +49,15 @@ class Flows:
             what, number, domain = self._log.pop()
             if what == "leave":
                 self.gone.discard(number)
-                self._shift(domain, -self.problem.units[number].frees, small=True, large=True)
+                self._shift(domain, -self.problem.units[number].frees)
             elif what == "enter":
                 del self.places[number]
                 unit = self.problem.units[number]
-                self._shift(domain, unit.size, small=unit.small, large=True)
+                self._smalls[domain] -= unit.small
+                self._shift(domain, unit.size)
             elif what == "serve":
                 way = self.targets.pop(number)
-                self._shift(number, self._claim(number, way), small=False, large=True)
+                self._shift(number, self._claim(number, way), serves=True)
             else:
                 self.waits.discard(number)
 
@@ -65,14 +65,15 @@ class Flows:
         """The unit leaves its domain."""
         unit = self.problem.units[number]
         self.gone.add(number)
-        self._shift(unit.domain, unit.frees, small=True, large=True)
+        self._shift(unit.domain, unit.frees)
         self._log.append(("leave", number, unit.domain))
 
     def enter(self, number: int, domain: int) -> None:
         """The unit, which has left, comes to the domain."""
         unit = self.problem.units[number]
         self.places[number] = domain
-        self._shift(domain, -unit.size, small=unit.small, large=True)
+        self._smalls[domain] += unit.small
+        self._shift(domain, -unit.size)
         self._log.append(("enter", number, domain))
 
     def wait(self, owner: int) -> None:
@@ -86,7 +87,7 @@ class Flows:
     def serve(self, domain: int, way: Way) -> None:
         """The domain is to hold slices of the job: so much of its room is gone."""
         self.targets[domain] = way
-        self._shift(domain, -self._claim(domain, way), small=False, large=True)
+        self._shift(domain, -self._claim(domain, way), serves=True)
         self._log.append(("serve", domain, 0))
 
     def lacks(self, domain: int) -> int:
@@ -97,13 +98,13 @@ class Flows:
         here = self.problem.domains[domain]
         return here.slack - (here.free - way.need)
 
-    def _shift(self, domain: int, nodes: int, *, small: bool, large: bool) -> None:
-        for which, on in ((0, small), (1, large)):
-            if on and nodes:
-                rooms, buckets = self._room[which], self._buckets[which]
-                buckets[self._place(rooms[domain])] &= ~(1 << domain)
-                rooms[domain] += nodes
-                buckets[self._place(rooms[domain])] |= 1 << domain
+    def _shift(self, domain: int, nodes: int, *, serves: bool = False) -> None:
+        """So many nodes more; what a domain serves with does not change what it must keep where small work comes."""
+        for which in (1,) if serves else (0, 1):
+            rooms, buckets = self._room[which], self._buckets[which]
+            buckets[self._place(rooms[domain])] &= ~(1 << domain)
+            rooms[domain] += nodes
+            buckets[self._place(rooms[domain])] |= 1 << domain
 
     def _place(self, room: int) -> int:
-        return min(max(0, room), len(self._buckets[0]) - 1) if room > 0 else 0
+        return min(max(0, room), len(self._buckets[0]) - 1)

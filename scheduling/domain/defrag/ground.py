@@ -73,15 +73,16 @@ class Ground:
 
     def _add(self, job: Job, *, may_wait: bool) -> None:
         prices = [self._victims.price(job, number) for number in range(len(job.slices))]
-        numbers = tuple(range(len(self.units), len(self.units) + len(job.slices)))
+        first = len(self.units)
         owner = len(self.owners)
-        wait = self._victims.wait_price(job) if may_wait else None
-        self.owners.append(Owner(jobs=(job.id,), units=numbers, shared=prices[0][1], wait=wait))
         small = is_small(whole_nodes(job.request, self._trial.topology.usual_gpus), self._size)
         for number, part in enumerate(job.slices):
             names = [name for name in part.nodes if name is not None]
             domain = self._trial.topology.domain_index[part.domain]
             allowed = 0 if job.request.exclusive else tether(self._trial.topology, job, number) & self._open & ~(1 << domain)
+            if not allowed and not may_wait:
+                self._pinned[domain].append((job.id, len(names), "it is bound to where it is"))
+                continue
             self._unit(
                 Unit(
                     pieces=((job.id, number),),
@@ -94,6 +95,8 @@ class Ground:
                     small=small,
                 )
             )
+        wait = self._victims.wait_price(job) if may_wait else None
+        self.owners.append(Owner(jobs=(job.id,), units=tuple(range(first, len(self.units))), shared=prices[0][1], wait=wait))
 
     def _share(self, name: str, jobs: list[Job], *, may_wait: bool, below: bool) -> None:
         """Work on parts of one node: all of it moves, or none."""

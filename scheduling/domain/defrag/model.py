@@ -68,7 +68,7 @@ class Domain:
     name: str
     free: int  # nodes free now, those kept for others not counted
     slack: int  # of these, nodes that moved work may take
-    small_slack: int  # the same for work below a slice
+    small_slack: int  # the same where work below a slice comes: it leaves alone what the domain owes
     most: int  # nodes free once all that may move has left
     spares: int  # that should stay free beside the slices of the job
     floor: int  # that must
