@@ -2,8 +2,8 @@
 
 The part with the largest slices goes first, each as it would alone beside those before it, inside one group of the job's level where that
 is asked for, else inside one block where one of a few has room. Where that fails, a search over the slices of all parts together decides,
-each part with a required level in every group of it; it is exact unless there are more than `MOST_CHOICES` ways to choose the groups, or
-`search_areas` gives up: they share its work.
+each part with a required level in every group of it; what parts prefer it does not look at. It is exact unless there are more than
+`MOST_CHOICES` ways to choose the groups, or `search_areas` gives up: they share its work.
 """
 
 from __future__ import annotations
@@ -56,27 +56,27 @@ class Ground(NamedTuple):
 
 def place_parts(ground: Ground) -> Together:
     """Where the slices of all parts go."""
-    areas = list(_areas(ground))
+    shape, topology = ground.shape, ground.space.topology
+    rooms = ground.rooms()
+    refused = Together(())
+    if shape.mode is not LevelMode.ANY:
+        groups = [topology.area(shape.level, group) for group in _roomy(rooms, shape.level, shape.nodes)]
+        refused = _in_one(ground, groups, groups)
+        if refused.seats or shape.mode is LevelMode.REQUIRED:
+            return refused
+    blocks = [topology.area("block", group) for group in islice(_roomy(rooms, "block", shape.nodes), MOST_BLOCKS)]
+    return _in_one(ground, [*blocks, EVERYWHERE], [EVERYWHERE])
+
+
+def _in_one(ground: Ground, areas: Sequence[int], searched: Sequence[int]) -> Together:
+    """All parts inside the first of the areas (masks of domains) that takes them one by one, else inside one where a search finds a way."""
     refused = Together(())
     for area in areas:
         refused = _one_by_one(ground, area)
         if refused.seats:
             return refused
-    for area in areas if ground.shape.mode is LevelMode.REQUIRED else (EVERYWHERE,):
-        if seats := _all_at_once(ground, area):
-            return Together(seats)
-    return refused
-
-
-def _areas(ground: Ground) -> Iterator[int]:
-    """Masks of domains in which all parts may be tried to lie, in the order of preference; the last is that of what is allowed at all."""
-    shape, topology = ground.shape, ground.space.topology
-    rooms = ground.rooms()
-    if shape.mode is not LevelMode.ANY:
-        yield from (topology.area(shape.level, group) for group in _roomy(rooms, shape.level, shape.nodes))
-    if shape.mode is not LevelMode.REQUIRED:
-        yield from (topology.area("block", group) for group in islice(_roomy(rooms, "block", shape.nodes), MOST_BLOCKS))
-        yield EVERYWHERE
+    found = next((seats for area in searched if (seats := _all_at_once(ground, area))), ())
+    return Together(found) if found else refused
 
 
 def _roomy(rooms: Rooms, level: str, nodes: int) -> Iterator[int]:

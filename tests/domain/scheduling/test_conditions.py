@@ -124,6 +124,9 @@ def test_what_is_placed_breaks_no_condition_and_what_is_refused_cannot_be_placed
     assert [len(part.nodes) for part in outcome] == sizes
     assert rules.broken(_seats(cluster, outcome)) == ""
     _nodes_are_free(space, outcome)
+    if request.mode is LevelMode.PREFERRED and len(sizes) <= MOST_SLICES:
+        strict = Rules(cluster, replace(request, mode=LevelMode.REQUIRED), policy)
+        assert (strict.broken(_seats(cluster, outcome)) == "") == strict.feasible(sizes)
     if request.plan:
         ranks = [place_ for place_, part in enumerate(outcome) for _ in range(4 * len(part.nodes))]
         group = request.plan.group
