@@ -8,7 +8,7 @@ What a source takes back is over; what others said stands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -75,14 +75,24 @@ class Heard(NamedTuple):
         """Later signals of one source compare greater."""
         return self.rank, self.seq
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Who says it of what."""
+        return self.source, self.check, self.component
+
+
+_Key = tuple[str, str, str]
+
 
 def remember(window: list[Heard], heard: Heard) -> None:
-    """Add a signal; at the limit the oldest of the source that has the most goes."""
+    """Add a signal; at the limit the oldest of the source that has the most goes, what lasts and stands after all else."""
     window.append(heard)
     if len(window) > MAX_HEARD:
         counts = Counter(known.source for known in window)
         noisiest = max(counts, key=lambda source: (counts[source], source))
-        del window[next(place for place, known in enumerate(window) if known.source == noisiest)]
+        holds = {known.seq for known in standing(window) if known.lasting}
+        places = [place for place, known in enumerate(window) if known.source == noisiest]
+        del window[next((place for place in places if window[place].seq not in holds), places[0])]
 
 
 def standing(window: Sequence[Heard]) -> list[Heard]:
@@ -90,7 +100,13 @@ def standing(window: Sequence[Heard]) -> list[Heard]:
 
     Over is what its source took back, and a lasting signal of which the source has said something else since.
     """
-    return [heard for heard in window if heard.kind is not SignalKind.RECOVERED and not _is_over(heard, window)]
+    back: dict[_Key, tuple[int, int]] = {}  # the latest recovery
+    last: dict[_Key, tuple[int, int]] = {}  # the latest word on what lasts
+    for heard in window:
+        latest = back if heard.kind is SignalKind.RECOVERED else last if heard.lasting else None
+        if latest is not None:
+            latest[heard.key] = max(heard.order, latest.get(heard.key, heard.order))
+    return [heard for heard in window if heard.kind is not SignalKind.RECOVERED and not _is_over(heard, back, last)]
 
 
 def changes(window: Sequence[Heard], heard: Heard) -> bool:
@@ -104,16 +120,12 @@ def changes(window: Sequence[Heard], heard: Heard) -> bool:
     return not any(_same(heard, known) and abs(heard.at - known.at) < SAME_OCCURRENCE for known in window)
 
 
-def _is_over(heard: Heard, window: Iterable[Heard]) -> bool:
-    return any(
-        known.order > heard.order
-        and (
-            (known.kind is SignalKind.RECOVERED and _takes_back(known, heard))
-            or (heard.lasting and known.lasting and _about_the_same(known, heard))
-        )
-        for known in window
-        if known.source == heard.source and known.seq != heard.seq
-    )
+def _is_over(heard: Heard, back: Mapping[_Key, tuple[int, int]], last: Mapping[_Key, tuple[int, int]]) -> bool:
+    """Whether its source has taken it back, for its component or for all, or has said something else of it since."""
+    source, check, _ = heard.key
+    order = heard.order
+    later = max(back.get(heard.key, order), back.get((source, check, ""), order))
+    return later > order or (heard.lasting and last[heard.key] > order)
 
 
 def _takes_back(recovery: Heard, heard: Heard) -> bool:

@@ -66,6 +66,17 @@ def test_what_changes_nothing_is_known_as_such() -> None:
     assert changes([*window, heard(3, back(NOT_READY), at=5)], heard(0, NOT_READY, at=9)), "it came back"
 
 
+def test_a_storm_does_not_push_out_what_lasts_and_stands() -> None:
+    window: list[Heard] = []
+    over = replace(NOT_READY, component="gpu 9")
+    for seq, payload in enumerate([NOT_READY, over, back(over), *[XID] * (2 * MAX_HEARD)], start=1):
+        remember(window, heard(seq, payload, at=seq))
+    assert [known.seq for known in window][:2] == [1, 2 * MAX_HEARD + 3 - MAX_HEARD + 2]
+    for seq in range(100, 100 + 2 * MAX_HEARD):
+        remember(window, heard(seq, replace(NOT_READY, component=f"gpu {seq}"), at=seq))
+    assert len(window) == MAX_HEARD
+
+
 @given(st.lists(st.sampled_from("aaaaabc"), max_size=90))
 def test_no_source_pushes_out_the_last_words_of_another(sources: list[str]) -> None:
     window: list[Heard] = []
