@@ -87,3 +87,28 @@ def test_no_source_pushes_out_the_last_words_of_another(sources: list[str]) -> N
     said, kept = Counter(sources), Counter(known.source for known in window)
     for source, count in said.items():
         assert kept[source] >= min(count, MAX_HEARD // len(said)), source
+
+
+SAID = st.builds(
+    lambda kind, component, lasting, source, at: (replace(XID, kind=kind, component=component, lasting=lasting), source, at),
+    st.sampled_from([SignalKind.FATAL, SignalKind.SOFT, SignalKind.RECOVERED]),
+    st.sampled_from(["", "gpu 1", "gpu 2"]),
+    st.booleans(),
+    st.sampled_from("ab"),
+    st.integers(0, 5),
+)
+
+
+@given(st.lists(SAID, max_size=12))
+def test_what_stands_is_what_nothing_later_of_its_source_ends(said: list[tuple[SignalReceived, str, int]]) -> None:
+    window = [heard(seq, payload, source, at) for seq, (payload, source, at) in enumerate(said)]
+
+    def ends(later: Heard, known: Heard) -> bool:
+        if later.source != known.source or (later.at, later.seq) <= (known.at, known.seq):
+            return False
+        if later.kind is SignalKind.RECOVERED:
+            return later.component in ("", known.component)
+        return later.lasting and known.lasting and later.component == known.component
+
+    expected = [known for known in window if known.kind is not SignalKind.RECOVERED and not any(ends(later, known) for later in window)]
+    assert standing(window) == expected
