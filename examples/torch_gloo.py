@@ -1,9 +1,9 @@
 """The training of data_parallel.py with PyTorch: processes that stay while the process group around them is destroyed and formed again.
 
 Each node runs `torchrun --standalone --nproc-per-node 1 examples/torch_gloo.py` with the environment that `slicekeeper_worker` reads. On
-GPUs the backend would be nccl. When a peer is lost, gloo's collectives fail on all the others; they take the next assignment, meet again at
-the new rank 0, and broadcast parameters and step from whoever is furthest. Workers whose slice has moved leave a checkpoint behind, from
-which the new place goes on.
+GPUs the group would be one of NCCL. When a peer is lost, gloo's collectives fail on all the others; they take the next assignment, meet
+again at the new rank 0, and broadcast parameters and step from whoever is furthest. Workers whose slice has moved leave a checkpoint
+behind, from which the new place goes on.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ def main() -> None:
     try:
         while not training.told:
             try:
-                meet(worker)
-                agree(worker, training)
+                group = meet(worker)
+                agree(worker, group, training)
                 training.note(worker, "joined")
-                work(worker, training)
-            except (RuntimeError, ValueError):  # what torch.distributed raises when a peer is gone, or does not come
-                training.note(worker, "paused")
-            if dist.is_initialized():
-                dist.destroy_process_group()
+                work(worker, group, training)
+            except RuntimeError:  # what torch.distributed raises when a peer is gone, or does not come
+                if training.step >= 0:
+                    training.note(worker, "paused")
+            group = None  # hang up
             next_assignment(worker, training)
     except NotPlaced:
         training.save()
@@ -110,31 +110,36 @@ def first_model() -> Any:
     return torch.nn.Sequential(torch.nn.Linear(INPUTS, HIDDEN), torch.nn.Tanh(), torch.nn.Linear(HIDDEN, 1))
 
 
-def meet(worker: Worker) -> None:
-    """Form the process group of the assignment in use; raises RuntimeError, NotPlaced, JobOver."""
+def meet(worker: Worker) -> Any:
+    """The process group of the assignment in use; raises RuntimeError, NotPlaced, JobOver.
+
+    A group of its own, not the one that `init_process_group` makes: that can be made only once for each number of tries, so that a newcomer
+    would never meet those who have tried before.
+    """
     rank, assignment = worker.rank, worker.assignment
     if not assignment.complete:
         raise RuntimeError("a node is missing")
     host = os.environ.get("SLICEKEEPER_MASTER_ADDR") or assignment.node_of(0)
-    address = f"tcp://{host}:{PORT + assignment.generation % PORTS}"
-    dist.init_process_group("gloo", init_method=address, rank=rank, world_size=worker.world, timeout=PATIENCE)
+    port = PORT + assignment.generation % PORTS
+    store = dist.TCPStore(host, port, worker.world, is_master=rank == 0, timeout=PATIENCE, wait_for_workers=True)
+    return dist.ProcessGroupGloo(store, rank, worker.world, PATIENCE)
 
 
-def agree(worker: Worker, training: Training) -> None:
+def agree(worker: Worker, group: Any, training: Training) -> None:
     """Everybody gets parameters and step of whoever is furthest; where nobody has any, of the last checkpoint."""
     steps = [torch.zeros(1, dtype=torch.int64) for _ in range(worker.world)]
-    dist.all_gather(steps, torch.tensor([training.step]))
+    group.allgather([steps], [torch.tensor([training.step])]).wait()
     furthest = max(range(worker.world), key=lambda rank: (int(steps[rank]), -rank))
     if int(steps[furthest]) < 0 and worker.rank == furthest:
         training.restore()
     at = torch.tensor([training.step])
-    dist.broadcast(at, furthest)
+    group.broadcast(at, furthest).wait()
     for parameter in training.model.parameters():
-        dist.broadcast(parameter.data, furthest)
+        group.broadcast(parameter.data, furthest).wait()
     training.step = int(at)
 
 
-def work(worker: Worker, training: Training) -> None:
+def work(worker: Worker, group: Any, training: Training) -> None:
     """Steps, until somebody says to stop; raises RuntimeError when a peer is lost."""
     draw = torch.Generator().manual_seed(worker.rank)
     inputs = torch.randn(BATCH, INPUTS, generator=draw)
@@ -144,7 +149,7 @@ def work(worker: Worker, training: Training) -> None:
         training.model.zero_grad()
         error.backward()
         total = torch.cat([parameter.grad.flatten() for parameter in training.model.parameters()] + [error.detach().reshape(1)])
-        dist.all_reduce(total)
+        group.allreduce([total]).wait()
         total /= worker.world
         taken = 0
         with torch.no_grad():

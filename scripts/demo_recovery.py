@@ -146,6 +146,7 @@ def check(holds: bool, what: str) -> None:
 
 def main() -> int:
     """Returns the code to end with."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and end what was started
     began = time.monotonic()
     name, python = os.environ.get("EXAMPLE") or "numpy", os.environ.get("EXAMPLE_PYTHON") or sys.executable
     if name not in SCENES:
@@ -167,8 +168,7 @@ def main() -> int:
             print(f"\ndemo-recovery: one swap and one move, {time.monotonic() - began:.0f} s")
         except (Failed, ApiError, Unreachable) as error:
             print(f"\ndemo-recovery: failed: {error}")
-            for log in (*Path(directory).glob("*.log"), *sorted(Path(directory).glob("logs/*.log"), key=lambda log: -log.stat().st_mtime)[:4]):
-                print(f"--- {log.name}\n{log.read_text()[-1500:]}")
+            demo.show_logs()
             return 1
         finally:
             demo.stop()

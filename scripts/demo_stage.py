@@ -143,8 +143,14 @@ class Demo:
         for process in reversed(self.processes):
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
-                process.wait(10)
+                process.wait(15)
             process.kill()
+
+    def show_logs(self) -> None:
+        """The ends of the latest."""
+        logs = sorted(self.directory.glob("logs/*.log"), key=lambda log: -log.stat().st_mtime)
+        for log in (*self.directory.glob("*.log"), *logs[:4]):
+            print(f"--- {log.name}\n{log.read_text()[-1500:]}")
 
     def submit(self) -> None:
         """The training, on one slice."""

@@ -5,7 +5,7 @@ It is started as a script, so that it is light, and imports nothing of this proj
   in   {"run": KEY, "argv": [...], "env": {...}, "log": FILE}    {"stop": KEY, "grace_s": SECONDS}
   out  {"beat": PID}    {"started": KEY, "pid": PID}    {"ended": KEY, "code": CODE, "told": BOOL, "error": TEXT}
 
-A code below zero is the signal that killed the work. When its input ends, whoever started it is gone: all work is killed, and it ends.
+A code below zero is the signal that killed the work. When its input ends, whoever started it is gone: all work is stopped, and it ends.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ import time
 from contextlib import suppress
 
 BEAT_SECONDS = 1.0
+
+#: Seconds that work has to stop by itself when whoever started this is gone.
+GOODBYE_SECONDS = 3.0
 
 #: What a shell answers where a program cannot be started.
 NOT_STARTED = 127
@@ -74,6 +77,17 @@ class Agent:
                 told = self.told.pop(key, None) is not None
                 say({"ended": key, "code": os.waitstatus_to_exitcode(status), "told": told, "error": ""})
 
+    def leave(self, woken: int) -> None:
+        """Stop everything, at once if need be."""
+        ends = time.monotonic() + GOODBYE_SECONDS
+        for pid in self.pids:
+            kill_group(pid, signal.SIGTERM)
+        while self.pids and (left := ends - time.monotonic()) > 0:
+            select.select([woken], [], [], min(left, 0.1))
+            self.reap()
+        for pid in self.pids:
+            kill_group(pid, signal.SIGKILL)
+
     def mind_time(self) -> float:
         """Beat, and kill what has had its time to stop; how long to wait for the next."""
         now = time.monotonic()
@@ -119,8 +133,7 @@ def main() -> None:
             *lines, heard = (heard + piece).split(b"\n")
             for line in lines:
                 agent.obey(line)
-    for pid in agent.pids:
-        kill_group(pid, signal.SIGKILL)
+    agent.leave(woken)
 
 
 if __name__ == "__main__":

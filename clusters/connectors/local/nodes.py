@@ -63,6 +63,17 @@ class NodeProcess:
         *lines, self._rest = (self._rest + piece).split(b"\n")
         return [json.loads(line) for line in lines]
 
+    def dismiss(self) -> None:
+        """Nobody needs it any more: it stops what it runs, and ends."""
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+
+    def wait(self, seconds: float) -> None:
+        """Give it so long to end."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
     def bury(self) -> str:
         """The process is dead, or is to be: kill all that it has started; returns how it ended."""
         self._process.kill()
@@ -127,7 +138,11 @@ class NodeProcesses:
         return process.bury()
 
     def close(self) -> None:
-        """End them all."""
+        """End them all; what they run has a moment to stop by itself."""
+        ends = time.monotonic() + agent.GOODBYE_SECONDS + 1
         for process in self:
+            process.dismiss()
+        for process in self:
+            process.wait(max(0.0, ends - time.monotonic()))
             self.end(process.node)
         self._selector.close()
