@@ -71,6 +71,7 @@ API: dict[str, Row] = {
     "api:slices": _READ,
     "api:racks": _READ,
     "api:rack": _READ,
+    "api:rack-state": {"PUT": Permission.NODES},
     "api:switch-verb": {"POST": Permission.NODES},
     "api:nodes": _READ,
     "api:node": _READ,

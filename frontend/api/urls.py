@@ -16,6 +16,7 @@ from frontend.api.jobs import JobListView, JobPreviewView, JobView, JobWhyView
 from frontend.api.launch import LaunchView, ParallelView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView, SwitchVerbView
 from frontend.api.policy import PolicyHistoryView, PolicyView
+from frontend.api.racks import RackStateView
 from frontend.api.root import NothingHereView, SchemaView
 from frontend.api.signals import NodeSignalsView, SignalFormatView, SignalSourcesView, SignalsView
 from frontend.api.space import DomainListView, DomainView, SliceListView
@@ -41,6 +42,7 @@ of_cluster = [
     path("slices/", SliceListView.as_view(), name="slices"),
     path("racks/", RackListView.as_view(), name="racks"),
     path("racks/<str:rack>/", RackView.as_view(), name="rack"),
+    path("racks/<str:rack>/state/", RackStateView.as_view(), name="rack-state"),
     path("racks/<str:rack>/switches/<int:tray>/<switch_verb:verb>/", SwitchVerbView.as_view(), name="switch-verb"),
     path("nodes/", NodeListView.as_view(), name="nodes"),
     path("nodes/<str:node>/", NodeView.as_view(), name="node"),

@@ -11,9 +11,11 @@ import msgspec
 from clusters.domain.books_of import domain_uses, holder_of
 from clusters.domain.errors import UnknownSubject
 from clusters.domain.fabric import fabric_of
+from clusters.domain.racks import OPEN
 from clusters.domain.state import ClusterState, Node, Rack
 from frontend.live.layout import RackSpan
-from frontend.selectors.clusters import layout_of
+from frontend.selectors.clusters import layout_of, now_of
+from scheduling.domain.rack_states import jobs_on, last_end
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -66,11 +68,24 @@ class NvlinkFacts(msgspec.Struct, frozen=True):
     lost: list[LostChip]
 
 
+class ServiceFacts(msgspec.Struct, frozen=True):
+    """Which work a rack takes."""
+
+    state: str
+    until_us: int | None  # cluster time at which its maintenance begins
+    since_us: int | None  # cluster time
+    reason: str
+    by: str  # a person, or an incident
+    jobs: int  # that have nodes in it
+    empty_us: int  # cluster time at which the last of them will have left it, as far as limits and expectations tell
+
+
 class RackFacts(msgspec.Struct, frozen=True):
     """One rack."""
 
     name: str
     block: str
+    service: ServiceFacts
     domains: list[str]
     switch_trays: int
     nvlink: NvlinkFacts
@@ -214,6 +229,14 @@ def _nvlink(rack: Rack | None, nodes: Iterable[Node]) -> NvlinkFacts:
     return NvlinkFacts(fabric.chips, fabric.chips - fabric.lost, fabric.full_tbs, fabric.left_tbs, lost)
 
 
+def _service(state: ClusterState, rack: str, names: Iterable[str]) -> ServiceFacts:
+    service = state.racks[rack].service if rack in state.racks else OPEN
+    jobs = jobs_on(state, (state.nodes[name] for name in names))
+    return ServiceFacts(
+        service.state.value, service.until, service.since, service.reason, service.by, len(jobs), last_end(state, jobs, now_of(state))
+    )
+
+
 def _rack_facts(state: ClusterState, span: RackSpan, uses: dict[str, str]) -> RackFacts:
     rack = state.racks.get(span.name)
     names = _names(state, span)
@@ -223,6 +246,7 @@ def _rack_facts(state: ClusterState, span: RackSpan, uses: dict[str, str]) -> Ra
         block=rack.block if rack else "",
         domains=[domain for domain in domains if domain is not None],
         switch_trays=rack.switch_trays if rack else 0,
+        service=_service(state, span.name, names),
         nvlink=_nvlink(rack, (state.nodes[name] for name in names)),
         first=span.first,
         nodes=span.count,

@@ -5,14 +5,14 @@ What runs in a rack goes on in every state. A rack that drains is out of service
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from clusters.domain.commands import SetRackState
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.health_events import RackStateChanged
 from clusters.domain.ids import Instant
 from clusters.domain.racks import RackState
-from clusters.domain.state import ClusterState, Job
+from clusters.domain.state import ClusterState, Job, Node
 from scheduling.domain.limits import planned_end
 
 
@@ -43,11 +43,15 @@ def emptied(state: ClusterState) -> Iterator[RackStateChanged]:
 
 def jobs_in(state: ClusterState, rack: str) -> list[Job]:
     """The jobs that have nodes in the rack, oldest first."""
-    nodes = (node for node in state.nodes.values() if node.rack == rack)
+    return jobs_on(state, (node for node in state.nodes.values() if node.rack == rack))
+
+
+def jobs_on(state: ClusterState, nodes: Iterable[Node]) -> list[Job]:
+    """The jobs that have some of these nodes, or GPUs of them, oldest first."""
     names = {name for node in nodes for name in ((node.job,) if node.job else node.shares)}
     return sorted((state.jobs[name] for name in names), key=lambda job: job.seq)
 
 
-def empty_at(state: ClusterState, rack: str, now: Instant) -> Instant:
-    """When the last of the work that runs in the rack will have left it, as far as limits and expectations tell; `now` for none."""
-    return max((planned_end(job, state.policy, now) for job in jobs_in(state, rack)), default=now)
+def last_end(state: ClusterState, jobs: Iterable[Job], now: Instant) -> Instant:
+    """When the last of these will have left its nodes, as far as limits and expectations tell; `now` for none."""
+    return max((planned_end(job, state.policy, now) for job in jobs), default=now)

@@ -34,6 +34,9 @@ class Api:
     def post(self, path: str, body: Any = None, **headers: str) -> Answer:
         return read(self.client.post(BASE + path, json.dumps(body or {}), content_type="application/json", headers=headers))
 
+    def put(self, path: str, body: Any = None, **headers: str) -> Answer:
+        return read(self.client.put(BASE + path, json.dumps(body or {}), content_type="application/json", headers=headers))
+
     def send(self, path: str, raw: bytes, content_type: str = "application/json") -> Answer:
         return read(self.client.post(BASE + path, raw, content_type=content_type))
 

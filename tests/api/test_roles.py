@@ -83,6 +83,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:slices": {"GET": VIEWER},
     "api:racks": {"GET": VIEWER},
     "api:rack": {"GET": VIEWER},
+    "api:rack-state": {"PUT": OPERATOR},
     "api:switch-verb": {"POST": OPERATOR},
     "api:nodes": {"GET": VIEWER},
     "api:node": {"GET": VIEWER},

@@ -182,6 +182,27 @@ def test_the_breaker_is_told_and_reset_by_a_person(admin: Api, cluster: str) -> 
     assert len(everything(admin, f"{LAB}incidents/")) == 20
 
 
+# ---- racks
+
+
+def test_a_rack_is_closed_and_opened_and_says_when_it_will_be_empty(admin: Api, cluster: str) -> None:
+    name = submit(admin, nodes=16, time_limit_s=3600)
+    run_pass(cluster)
+    start(name)
+    shut = admin.put(f"{LAB}racks/r1/state/", {"state": "draining", "reason": "new cables"})
+    service = shut.body["service"]
+    assert (service["state"], service["reason"], service["by"], service["jobs"]) == ("draining", "new cables", "ada", 1)
+    assert service["empty_us"] > service["since_us"]
+    assert admin.put(f"{LAB}racks/r1/state/", {"state": "draining"}).status == 409
+    assert admin.put(f"{LAB}racks/r1/state/", {"state": "no_new_long_jobs"}).status == 422
+    assert admin.put(f"{LAB}racks/r1/state/", {"state": "closed"}).status == 422
+    assert admin.put(f"{LAB}racks/r9/state/", {"state": "out"}).status == 404
+    soon = admin.put(f"{LAB}racks/r1/state/", {"state": "no_new_long_jobs", "in_s": 3600}).body["service"]
+    assert soon["until_us"] is not None
+    assert admin.put(f"{LAB}racks/r1/state/?dry_run=true", {"state": "open"}).body["events"][0]["kind"] == "RackStateChanged"
+    assert admin.put(f"{LAB}racks/r1/state/", {"state": "open"}).body["service"]["state"] == "open"
+
+
 # ---- lists that were there before
 
 

@@ -14,7 +14,7 @@ from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.inventory_events import RackRegistered
 from clusters.domain.job_events import SliceMoved
 from clusters.domain.racks import RackState
-from scheduling.domain.rack_states import empty_at, jobs_in
+from scheduling.domain.rack_states import jobs_in, last_end
 from tests.support.world import World, ask, racks
 
 
@@ -30,11 +30,11 @@ def test_a_draining_rack_keeps_its_work_and_gets_no_more_and_is_out_when_empty()
     assert [part.domain for part in told.run(ask(8)).slices] == ["r2"]
     assert read_books(told.state).use[Use.OUT] == 10
     assert jobs_in(told.state, "r1") == [job]
-    assert empty_at(told.state, "r1", told.now) == HOUR + MINUTE
+    assert last_end(told.state, jobs_in(told.state, "r1"), told.now) == HOUR + MINUTE
     told.finish(job.id)
     (event,) = told.settle()
     assert event == RackStateChanged(rack="r1", state=RackState.OUT, reason="set by ada", by="ada")
-    assert empty_at(told.state, "r1", told.now) == told.now
+    assert last_end(told.state, jobs_in(told.state, "r1"), told.now) == told.now
 
 
 def test_a_shut_rack_gives_no_spares_so_its_slices_move() -> None:
