@@ -7,11 +7,12 @@ from dataclasses import replace
 from clusters.domain.defrag import Rival
 from scheduling.domain.defrag.bounds import NEVER, least
 from scheduling.domain.defrag.cascade import Found, explore
+from scheduling.domain.defrag.chains import charge, sharpen
 from scheduling.domain.defrag.model import Problem, Solution, cost_of
 from scheduling.domain.defrag.ordering import arrange
 from scheduling.domain.defrag.rivals import rivals_of
 from scheduling.solver.highs import now
-from scheduling.solver.milp import Milp
+from scheduling.solver.milp import Milp, Offered
 
 #: A cheaper end state that no order of moves leads to is left out, and the search goes on, so many times.
 MOST_CYCLES = 8
@@ -34,31 +35,41 @@ def solve(problem: Problem, seconds: float) -> Solution | None:
 
 def _search(problem: Problem, found: Found, deadline: float) -> Solution | None:
     """The best plan with its bound."""
-    best = found.best
-    bound = least(problem, found.offers)
-    if bound >= NEVER or (best is not None and best.cost <= bound):
-        return best
+    if found.best is not None and found.best.cost <= found.best.bound:
+        return found.best
+    charges = charge(problem)
+    offers = sharpen(problem, found.offers, charges)
+    bound = least(problem, offers)
+    if bound >= NEVER:
+        return None
+    best, proven, cut = found.best, 0, False
+    if best is None or best.cost > bound:
+        best, proven, cut = _cheaper(problem, Offered(offers, charges), best, deadline)
+    if best is None:
+        return None
+    bound = min(max(bound, proven), best.cost)
+    return replace(best, bound=bound, status=_status(best.cost <= bound, cut))
+
+
+def _cheaper(problem: Problem, offered: Offered, best: Solution | None, deadline: float) -> tuple[Solution | None, int, bool]:
+    """A cheaper plan, or the one at hand; what any costs at least by the solver; whether end states without an order were left out."""
     cut: list[frozenset[int]] = []
-    ceiling = NEVER  # no bound above the cost of an end state that was left out
+    bound, ceiling = 0, NEVER  # no bound above the cost of an end state that was left out
     while len(cut) <= MOST_CYCLES:
-        milp = Milp(problem, found.offers, NEVER if best is None else best.cost, cut=cut)
+        milp = Milp(problem, offered, NEVER if best is None else best.cost, cut=cut)
         answer = milp.run(deadline - now())
         bound = max(bound, min(answer.bound, ceiling))
         if answer.values is None:
             break
         solution, leaving = _ordered(milp, answer.values)
-        if solution is not None:
-            best = solution if best is None or solution.cost < best.cost else best
-            if answer.proven:
-                break
-        else:
+        if solution is None:
             cut.append(frozenset(leaving))
             ceiling = min(ceiling, answer.bound)
-        if now() >= deadline:
+        elif best is None or solution.cost < best.cost:
+            best = solution
+        if now() >= deadline or (solution is not None and answer.proven):
             break
-    if best is None:
-        return None
-    return replace(best, bound=min(bound, best.cost), status=_status(best.cost <= bound, bool(cut)))
+    return best, bound, bool(cut)
 
 
 def _status(optimal: bool, cut: bool) -> str:
@@ -89,9 +100,11 @@ def _rivals(problem: Problem, found: Found, best: Solution, deadline: float) -> 
     """The best plan for other domains, as far as there is time, and why all others lose."""
     used = frozenset(domain for domain, _ in best.targets)
     known = next((cost for cost, domains in found.tried if frozenset(domains) != used), NEVER)
-    milp = Milp(problem, found.offers, known, spared=used)
+    charges = charge(problem)
+    offers = sharpen(problem, found.offers, charges)
+    milp = Milp(problem, Offered(offers, charges), known, spared=used)
     answer = milp.run(deadline - now())
     runner_up: Solution | None = None
     if answer.values is not None:
         runner_up, _ = _ordered(milp, answer.values)
-    return rivals_of(problem, found, best, runner_up, answer.bound if answer.proven or runner_up else None)
+    return rivals_of(problem, found._replace(offers=offers), best, runner_up, answer.bound if answer.proven or runner_up else None)

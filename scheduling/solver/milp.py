@@ -16,12 +16,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
+from math import ceil
+from typing import NamedTuple
 
 from scheduling.domain.defrag.bounds import NEVER, Offer, beside, can_leave
+from scheduling.domain.defrag.chains import SAFE, Charges, Surplus, least_charged
 from scheduling.domain.defrag.model import Problem, Way
 from scheduling.domain.defrag.ordering import Arrivals, Kind, kind_of
 from scheduling.solver.highs import Answer, run
 from scheduling.solver.program import INF, Program
+
+
+class Offered(NamedTuple):
+    """What both lemmas say of a problem."""
+
+    offers: tuple[Offer, ...]
+    charges: Charges
 
 
 class Milp:
@@ -30,7 +40,7 @@ class Milp:
     def __init__(
         self,
         problem: Problem,
-        offers: tuple[Offer, ...],
+        offered: Offered,
         below: int,
         *,
         cut: Sequence[frozenset[int]] = (),
@@ -40,13 +50,17 @@ class Milp:
         self.problem = problem
         self.program = Program()
         self._below = below
+        self._charges = offered.charges
+        offers = offered.offers
         self.serves: dict[tuple[int, Way], int] = {}
         self.leaves: dict[int, int] = {}
         self.waits: dict[int, int] = {}
         self.pays: dict[int, int] = {}
         self.comes: dict[tuple[int, Kind], int] = {}
         self._offers = [offer for offer in offers if beside(problem, offers, offer) < below]
-        self._least = min((offer.bound for offer in self._offers), default=NEVER)
+        self._least = min((offer.own for offer in self._offers), default=NEVER)
+        self._charged = least_charged(problem, self._offers)
+        self._surplus = Surplus(problem, offered.charges)
         self._add_ways()
         self._add_units()
         self._add_owners()
@@ -56,6 +70,7 @@ class Milp:
         self._order_alike()
         self._limit()
         self._leave_out(cut, spared)
+        self._charge()
 
     def run(self, seconds: float) -> Answer:
         """The cheapest of these plans, as far as it can be found in that time."""
@@ -73,12 +88,20 @@ class Milp:
         """Units that may leave in a cheaper plan; elsewhere than in a domain that serves they come on top of the cheapest that does."""
         serving = {offer.domain for offer in self._offers}
         for number, unit in enumerate(self.problem.units):
-            if not can_leave(self.problem, unit):
-                continue
-            on_top = unit.cost + self._least
-            if unit.cost >= self._below or (on_top >= self._below and unit.domain not in serving):
+            if not self._may_leave(number, serves=unit.domain in serving):
                 continue
             self.leaves[number] = self.program.column(unit.cost, 1)
+
+    def _may_leave(self, number: int, *, serves: bool) -> bool:
+        unit = self.problem.units[number]
+        lost = self._charges.by_size[unit.size] >= NEVER and self.problem.owners[unit.owner].wait is None
+        if lost or unit.cost >= self._below or not can_leave(self.problem, unit):
+            return False
+        return serves or max(unit.cost + self._least, self._with(self._surplus.leaves(number))) < self._below
+
+    def _with(self, surplus: float) -> int:
+        """What a plan costs at least in which a domain that does not serve adds so much."""
+        return ceil(self._charged + surplus - SAFE)
 
     def _add_owners(self) -> None:
         for number, owner in enumerate(self.problem.owners):
@@ -93,6 +116,7 @@ class Milp:
         most: defaultdict[Kind, int] = defaultdict(int)
         for unit in self.leaves:
             most[kind_of(self.problem.units[unit])] += 1
+        serving = {offer.domain for offer in self._offers}
         room: defaultdict[int, int] = defaultdict(int)
         for unit in self.leaves:
             room[self.problem.units[unit].domain] += self.problem.units[unit].frees
@@ -101,7 +125,7 @@ class Milp:
             for domain, here in enumerate(self.problem.domains):
                 slack = (here.small_slack if small else here.slack) + room[domain]
                 fits = min(count, slack // size) if area >> domain & 1 else 0
-                if fits > 0:
+                if fits > 0 and (domain in serving or self._with(self._surplus.comes(domain, size)) < self._below):
                     self.comes[domain, kind] = self.program.column(0, fits)
 
     # ---- rows
@@ -176,7 +200,7 @@ class Milp:
             if unit.cost + self._least >= self._below:
                 self.program.row(-INF, 0, {column: 1, **dict.fromkeys(domains[unit.domain], -1.0)})
         for offer in self._offers:
-            costs[offer.domain][self.serves[offer.domain, offer.way]] = -offer.bound
+            costs[offer.domain][self.serves[offer.domain, offer.way]] = -offer.own
         for domain in domains:
             self.program.row(0, INF, costs[domain])
 
@@ -195,6 +219,35 @@ class Milp:
         for domain, terms in domains.items():
             areas = {inside[place]: -1.0 for place, area in enumerate(self.problem.areas) if area >> domain & 1}
             self.program.row(-INF, 0, {**terms, **areas})
+
+    def _charge(self) -> None:
+        """The lemma of `scheduling.domain.defrag.chains` for each domain: what leaves pays for what comes, and for serving."""
+        rates = self._charges.rates
+        leaving: list[dict[int, float]] = [{} for _ in self.problem.domains]
+        coming: list[dict[int, int]] = [{} for _ in self.problem.domains]
+        for number, column in self.leaves.items():
+            unit = self.problem.units[number]
+            fee = self._fee(unit.size)
+            leaving[unit.domain][column] = unit.cost + fee
+            if unit.owner in self.waits:
+                waits = self.waits[unit.owner]
+                leaving[unit.domain][waits] = leaving[unit.domain].get(waits, 0) - fee
+        for (domain, kind), column in self.comes.items():
+            coming[domain][column] = kind[0]
+        for domain, terms in enumerate(leaving):
+            local = {column: -nodes * rates[domain][nodes] for column, nodes in coming[domain].items()}
+            if any(local.values()):
+                self.program.row(-SAFE, INF, {**terms, **local})
+        serving: defaultdict[int, dict[int, float]] = defaultdict(dict)
+        for offer in self._offers:
+            serving[offer.domain][self.serves[offer.domain, offer.way]] = -offer.charged
+        for domain, terms in serving.items():
+            paid = {column: -self._fee(nodes) for column, nodes in coming[domain].items()}
+            self.program.row(-SAFE, INF, {**leaving[domain], **paid, **terms})
+
+    def _fee(self, size: int) -> float:
+        fee = self._charges.by_size[size]
+        return fee if fee < NEVER else 0.0  # no such unit can come anywhere
 
     def _order_alike(self) -> None:
         """Of units of a domain that are alike in all but their price the cheaper one leaves first."""

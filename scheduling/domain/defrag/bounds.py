@@ -27,7 +27,9 @@ class Offer:
 
     domain: int
     way: Way
-    bound: int
+    own: int  # by the lemma above
+    charged: float = 0.0  # by that of `chains`
+    bound: int = 0  # the better of both, as a whole number
 
 
 def covers(items: Sequence[tuple[int, int, int]], most: int) -> list[tuple[int, tuple[int, ...]]]:
@@ -73,7 +75,7 @@ def offers(problem: Problem) -> list[Offer]:
             if problem.whole and bound < NEVER:
                 bound = sum(problem.units[unit].cost for unit in units[index])
             if bound < NEVER:
-                found.append(Offer(domain=index, way=way, bound=bound))
+                found.append(Offer(domain=index, way=way, own=bound, bound=bound))
     found.sort(key=lambda offer: (offer.bound, -sum(offer.way.counts), offer.domain))
     return found
 
