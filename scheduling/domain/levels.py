@@ -23,10 +23,16 @@ def placing_level(topology: Topology, field: str, level: str, mode: LevelMode, n
     if mode is LevelMode.ANY or nodes <= 1:
         return "", LevelMode.ANY
     if level not in topology.group_of:
-        if level == NODE:
+        if level == NODE and mode is LevelMode.REQUIRED:
             raise InvalidRequest(field, level, f"{nodes} nodes do not lie in one; give one of {_told(topology)}")
-        raise InvalidRequest(field, level, f"a {level} is a part of a domain here, and slices go by domains; give one of {_told(topology)}")
+        return (DOMAIN if level == NODE else level), mode
     return level, mode
+
+
+def whole_domains(topology: Topology, field: str, level: str) -> None:
+    """Raises InvalidRequest for a level inside the domain, where only levels that hold whole domains will do."""
+    if level and level not in topology.group_of:
+        raise InvalidRequest(field, level, f"a {level} is a part of a domain here; give one of {_told(topology)}")
 
 
 def layer_levels(topology: Topology, layers: tuple[Layer, ...]) -> tuple[Layer, ...]:

@@ -16,12 +16,14 @@ Flaws = tuple[int, int]
 NO_FLAWS: Flaws = (0, 0)
 
 
-def choose_nodes(space: Space, domain: int, count: int, kept: int, last: int = 0) -> int:
+def choose_nodes(space: Space, domain: int, count: int, kept: int, last: int = 0, within: int = -1) -> int:
     """Mask of the `count` best free nodes of the domain: none of the last `kept` free ones, those in `last` only for want of others.
+
+    All of them `within` that mask.
 
     The domain must have that many.
     """
-    free = without_last(space.free[domain], kept)
+    free = without_last(space.free[domain], kept) & within
     degraded, offenders = space.degraded[domain], space.offenders[domain]
     if not free & (degraded | offenders | last):
         return lowest(free, count)

@@ -53,7 +53,7 @@ def place_shape(
         seats = tuple(seat for each in together.seats for seat in each)
         return tuple(_assign(rooms, seats)) if seats else refuse_parts(rooms, shape, together)
     found = seats_for(rooms, shape, areas)
-    return tuple(_assign(rooms, found.seats)) if found.seats else refuse_nodes(rooms, shape, found.fit, found.best)
+    return tuple(_assign(rooms, found.seats, found.within)) if found.seats else refuse_nodes(rooms, shape, found.fit, found.best)
 
 
 def _share(space: Space, node: int, gpus: int) -> SliceAssignment:
@@ -61,18 +61,18 @@ def _share(space: Space, node: int, gpus: int) -> SliceAssignment:
     return SliceAssignment(domain=site.domain or "", nodes=(site.name,), gpus=lowest_gpus(space, node, gpus))
 
 
-def _assign(rooms: Rooms, seats: Seats) -> Iterator[SliceAssignment]:
-    """Nodes for slices, (domain, size) of each, in rank order."""
+def _assign(rooms: Rooms, seats: Seats, within: int = -1) -> Iterator[SliceAssignment]:
+    """Nodes for slices, (domain, size) of each, in rank order; `within` is a mask of the nodes of their only domain to choose from."""
     topology = rooms.space.topology
     totals: dict[int, int] = {}
     for domain, size in seats:
         totals[domain] = totals.get(domain, 0) + size
-    nodes = {domain: iter(_names(rooms, domain, total)) for domain, total in totals.items()}
+    nodes = {domain: iter(_names(rooms, domain, total, within)) for domain, total in totals.items()}
     for domain, size in seats:
         yield SliceAssignment(domain=topology.domains[domain].name, nodes=tuple(islice(nodes[domain], size)))
 
 
-def _names(rooms: Rooms, domain: int, count: int) -> list[str]:
+def _names(rooms: Rooms, domain: int, count: int, within: int) -> list[str]:
     sites = rooms.space.topology.nodes
     first = rooms.space.topology.domains[domain].first
-    return [sites[first + bit].name for bit in bits(choose_nodes(rooms.space, domain, count, rooms.kept(domain)))]
+    return [sites[first + bit].name for bit in bits(choose_nodes(rooms.space, domain, count, rooms.kept(domain), within=within))]

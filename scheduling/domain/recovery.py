@@ -18,9 +18,10 @@ from clusters.domain.job_events import AfterStop, NodeSwapped, SliceAssignment, 
 from clusters.domain.jobs import JobState
 from clusters.domain.state import ClusterState, Job, Slice
 from clusters.domain.topology import Topology
+from scheduling.domain.inner import group_around
 from scheduling.domain.nodes import bits, choose_nodes
 from scheduling.domain.placement import Placement, place_shape
-from scheduling.domain.shape import slice_shape
+from scheduling.domain.shape import inner_level, slice_shape
 from scheduling.domain.single import EVERYWHERE
 from scheduling.domain.stopping import stop_work
 from scheduling.domain.tethers import tether
@@ -66,13 +67,21 @@ def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
     if domain is None or part.gpus:  # other GPUs of another node make another slice
         return []
     kept = trial.space.owed(domain, trial.policy) if job.width == 1 else 0
-    if trial.space.count[domain] - kept < len(part.lost):
+    within = _within(trial.topology, job, part)
+    if (trial.space.free[domain] & within).bit_count() - kept < len(part.lost):
         return []
     first = trial.topology.domains[domain].first
     lost = sum(1 << trial.topology.index[name] - first for name in part.lost.values() if name in trial.topology.index)
-    mask = choose_nodes(trial.space, domain, len(part.lost), kept, last=lost)
+    mask = choose_nodes(trial.space, domain, len(part.lost), kept, last=lost, within=within)
     trial.space.take_mask(domain, mask)
     return [trial.topology.nodes[first + bit].name for bit in bits(mask)]
+
+
+def _within(topology: Topology, job: Job, part: Slice) -> int:
+    """Mask of the nodes of the slice's domain that the job allows: all, unless it must lie in one group of a level inside the domain."""
+    level = inner_level(topology, job.request)
+    names = [name for name in (*part.nodes, *part.lost.values()) if name is not None and name in topology.index] if level else []
+    return group_around(topology, level, topology.index[names[0]]) if names else -1
 
 
 def _place_elsewhere(trial: Trial, job: Job, number: int) -> Placement | Refusal:

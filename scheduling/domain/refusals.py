@@ -98,7 +98,7 @@ def _need(counts: Counts) -> str:
         beside = f"needs {counts['parts']} parts at once{' in 1 ' + str(counts['level']) if 'level' in counts else ''}"
         return f"{beside}; of part {counts['part']} {counts['part_fit']} of {counts['part_slices']} slices of {counts['part_size']} fit"
     if "level" in counts:
-        return f"needs 1 {counts['level']} with {nodes} {'in slices of' if slices > 1 else 'free:'} {size}{runs}"
+        return f"needs 1 {counts['level']} with {nodes} {f'in slices of {size}' if slices > 1 else 'free'}{runs}"
     if slices == 1:
         return f"needs 1 {empty}domain with {size} free"
     return f"needs {slices} slices of {size}{runs}{' in empty domains' if empty else ''}, {counts['fit']} fit"

@@ -36,6 +36,7 @@ class Spread(NamedTuple):
     seats: Seats
     fit: int  # slices
     best: int = -1  # group of the required level that takes most
+    within: int = -1  # mask of the nodes to choose from, where the level lies inside the only domain
 
 
 def spread(rooms: Rooms, part: PartShape) -> Spread:

@@ -16,7 +16,7 @@ from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
 from clusters.domain.slices import cluster_slice, is_small, slice_sizes, whole_nodes
 from clusters.domain.topology import Topology
-from scheduling.domain.levels import DOMAIN, layer_levels, placing_level
+from scheduling.domain.levels import DOMAIN, NODE, layer_levels, placing_level, whole_domains
 from scheduling.domain.parallelism.check import check_plan, unit_nodes
 from scheduling.domain.refusals import infeasible
 
@@ -89,7 +89,15 @@ def shape_of(topology: Topology, request: JobRequest, policy: Policy) -> Shape |
 
 def slice_shape(topology: Topology, request: JobRequest, policy: Policy, size: int) -> Shape:
     """The shape of one slice of a job that runs; the job keeps its slices, whatever the policy has become."""
-    return _shape(topology, request, policy, PartShape(sizes=(size,)))
+    level = inner_level(topology, request)
+    whole = PartShape(sizes=(size,), level=level, mode=request.mode) if level and size > 1 else PartShape(sizes=(size,))
+    return _shape(topology, request, policy, whole)
+
+
+def inner_level(topology: Topology, request: JobRequest) -> str:
+    """The level inside the domain that all nodes of the job must lie in one group of; "" for none."""
+    known = request.mode is LevelMode.REQUIRED and not request.parts and request.level in topology.levels
+    return request.level if known and request.level != NODE and request.level not in topology.group_of else ""
 
 
 def _shape(topology: Topology, request: JobRequest, policy: Policy, whole: PartShape, parts: tuple[PartShape, ...] = ()) -> Shape:
@@ -113,6 +121,8 @@ def _whole(topology: Topology, request: JobRequest, nodes: int, size: int) -> Pa
     """The slices of a request without parts; raises InvalidRequest."""
     layers = layer_levels(topology, request.layers)
     level, mode = placing_level(topology, "level", request.level, request.mode, nodes)
+    if layers:
+        whole_domains(topology, "level", level)
     if not nodes:
         _check_plan(request, 1, request.gpus or 0, (1,))
         return PartShape(sizes=(1,))
@@ -122,7 +132,9 @@ def _whole(topology: Topology, request: JobRequest, nodes: int, size: int) -> Pa
     _check_plan(request, nodes, gpus, sizes)
     if layers and layers[-1].level == DOMAIN and layers[-1].size == sizes[0]:
         layers = layers[:-1]  # a slice lies in one domain anyway
-    return PartShape(sizes=sizes, level=level, mode=mode, layers=layers) if len(sizes) > 1 else PartShape(sizes=sizes)
+    if len(sizes) > 1:
+        return PartShape(sizes=sizes, level=level, mode=mode, layers=layers)
+    return PartShape(sizes=sizes) if level in topology.group_of else PartShape(sizes=sizes, level=level, mode=mode)
 
 
 def _check_plan(request: JobRequest, nodes: int, gpus_per_node: int, sizes: tuple[int, ...]) -> None:
@@ -160,6 +172,7 @@ def _parts(topology: Topology, request: JobRequest, size: int) -> Iterator[PartS
         try:
             sizes = slice_sizes(own, part.nodes, size)
             level, mode = placing_level(topology, "level", part.level, part.mode, part.nodes)
+            whole_domains(topology, "level", level)
         except InvalidRequest as error:
             raise InvalidRequest(f"parts[{place}].{error.field}", error.value, error.expected) from None
         yield PartShape(name=part.name, sizes=sizes, level=level, mode=mode)
@@ -169,4 +182,5 @@ def _together(topology: Topology, request: JobRequest, parts: tuple[PartShape, .
     """What the parts must keep to as one job; raises InvalidRequest."""
     sizes = tuple(size for part in parts for size in part.sizes)
     level, mode = placing_level(topology, "level", request.level, request.mode, sum(sizes))
+    whole_domains(topology, "level", level)
     return PartShape(sizes=sizes, level=level, mode=mode)

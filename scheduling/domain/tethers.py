@@ -14,14 +14,14 @@ from scheduling.domain.single import EVERYWHERE
 
 
 def tether(topology: Topology, job: Job, number: int) -> int:
-    """Mask of the domains that the slice may lie in beside the others, as they lie now."""
+    """Mask of the domains that the slice may lie in beside the others, as they lie now. A group inside a domain lies in no other."""
     mask = EVERYWHERE
     for name, slices in _ties(job, number):
         level = equivalent(topology, name)
         for other in slices:
             domain = topology.domain_index.get(job.slices[other].domain)
-            if other != number and domain is not None and level in topology.group_of:
-                mask &= topology.area(level, topology.group_of[level][domain])
+            if other != number and domain is not None:
+                mask &= topology.area(level, topology.group_of[level][domain]) if level in topology.group_of else 1 << domain
     return mask
 
 
