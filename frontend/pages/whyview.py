@@ -14,6 +14,7 @@ TITLES = {
     "quota": "By itself",
     "release": "By releasing it",
     "repair": "By repair",
+    "open": "By opening a rack",
     "move": "By moving work",
     "preempt": "By preempting work",
     "slice": "By asking differently",

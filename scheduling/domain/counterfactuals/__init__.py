@@ -11,7 +11,7 @@ from scheduling.domain.counterfactuals.ends import ends
 from scheduling.domain.counterfactuals.moves import moves, preemptions
 from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question
 from scheduling.domain.counterfactuals.releases import others_finished, released, team_uses_less, time_come
-from scheduling.domain.counterfactuals.repairs import repairs
+from scheduling.domain.counterfactuals.repairs import open_racks, repairs
 from scheduling.domain.counterfactuals.requests import less, lower_settings, smaller_slices
 
 __all__ = ["Counterfactual", "Kind", "counterfactuals", "starts_next"]
@@ -21,7 +21,7 @@ Finder = Callable[[Question], Counterfactual | None]
 #: What keeps the job from its turn, whatever room there is; and what makes room: what comes by itself, what an operator can do, what the
 #: user can. They are told in this order.
 TERMS: tuple[Finder, ...] = (released, others_finished, time_come, team_uses_less)
-ROOM: tuple[Finder, ...] = (ends, repairs, moves, preemptions, smaller_slices, less, lower_settings)
+ROOM: tuple[Finder, ...] = (ends, repairs, open_racks, moves, preemptions, smaller_slices, less, lower_settings)
 
 
 def counterfactuals(state: ClusterState, job: Job, now: Instant) -> tuple[Counterfactual, ...]:

@@ -41,6 +41,7 @@ class Kind(StrEnum):
     AFTER = "after"  # the jobs that it comes after had finished
     QUOTA = "quota"  # its team, or those that lend to it, used less
     REPAIR = "repair"  # nodes were back in service
+    OPEN = "open"  # a rack took work again
     END = "end"  # running jobs had ended
     MOVE = "move"  # running work was elsewhere
     PREEMPT = "preempt"  # running work of less priority waited instead

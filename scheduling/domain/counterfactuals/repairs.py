@@ -1,10 +1,10 @@
-"""Which nodes, back in service, would let the job start: one, else two."""
+"""Which nodes, back in service, would let the job start: one, else two. And which rack, if it took work again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from clusters.domain.books import Condition
+from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.state import Node
 from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, listed
 from scheduling.domain.trial import Trial
@@ -43,7 +43,7 @@ def _out_of_service(question: Question) -> list[Nodes]:
 
 def _may_return(node: Node) -> bool:
     idle = not (node.job or node.shares)  # else its return frees nothing
-    return idle and node.condition in RETURNING and not node.problem and node.domain is not None
+    return idle and node.condition in RETURNING and not node.shut and not node.problem and node.domain is not None
 
 
 def _enough(question: Question, out: Sequence[Nodes]) -> Iterator[Nodes]:
@@ -74,3 +74,25 @@ def _told(question: Question, nodes: Nodes) -> Counterfactual:
     words = [f"{name} ({question.state.nodes[name].condition.replace('_', ' ')})" for name in names]
     what = f"node {words[0]} were" if len(words) == 1 else f"nodes {listed(words)} were"
     return Counterfactual(kind=Kind.REPAIR, text=f"it would start if {what} back in service", params={"nodes": tuple(names)})
+
+
+def open_racks(question: Question) -> Counterfactual | None:
+    """The rack, closed by an operator, whose opening alone lets the job start; of several the first by name."""
+    for rack in question.fitting(sorted(question.state.closed_racks), lambda racks: _open(question, racks)):
+        if question.starts(_open(question, [rack])):
+            word = question.state.racks[rack].service.state.replace("_", " ")
+            return Counterfactual(kind=Kind.OPEN, text=f"it would start if rack {rack} ({word}) were open", params={"rack": rack})
+    return None
+
+
+def _open(question: Question, racks: Sequence[str]) -> Change:
+    """Nodes that nothing but their rack keeps out take work again."""
+    index, taken = question.state.topology.index, set(racks)
+    nodes = [node for node in question.state.nodes.values() if node.rack in taken and node.shut]
+    well = [index[node.name] for node in nodes if node.condition in PLACEABLE and not node.problem and node.domain is not None]
+
+    def change(trial: Trial) -> None:
+        for node in well:
+            trial.space.set_placeable(node, placeable=True)
+
+    return change

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from clusters.domain.decision import Refusal
 from clusters.eventlog.live import live
 from frontend.jobrequests import request_of
 from frontend.pages.requestview import part_names
+from frontend.pages.whyview import TITLES
+from scheduling.domain.counterfactuals import Kind
 from scheduling.services import job_hold, job_submit, node_mark, run_pass
 from tests.support.lab import NAME, finish, start
+from tests.support.shared import ROOT
 
 pytestmark = pytest.mark.django_db
 
@@ -136,3 +140,10 @@ def test_a_job_that_the_next_pass_places_says_so(user: Client, cluster: str) -> 
 def test_what_would_start_no_job_is_not_found(user: Client, cluster: str) -> None:
     for path in (f"/clusters/{NAME}/parts/jobs/j999999/why/", f"/api/v1/clusters/{NAME}/jobs/j999999/why/"):
         assert user.get(path).status_code == 404
+
+
+def test_every_kind_of_answer_has_a_heading_and_a_row_in_the_guide() -> None:
+    kinds = {kind.value for kind in Kind}
+    assert TITLES.keys() == kinds
+    guide = (ROOT / "docs" / "guides" / "why.md").read_text(encoding="utf-8").split("## What would let it start")[1]
+    assert set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE)) == kinds

@@ -9,10 +9,11 @@ from typing import Any
 from clusters.domain import health_events as hev
 from clusters.domain import job_events as ev
 from clusters.domain.books import Condition
-from clusters.domain.commands import CancelJob, ChangePolicy, NodeVerb, ReleaseJob
+from clusters.domain.commands import CancelJob, ChangePolicy, NodeVerb, ReleaseJob, SetRackState
 from clusters.domain.decision import Decision
 from clusters.domain.ids import HOUR
 from clusters.domain.jobs import ACTIVE
+from clusters.domain.racks import RackState
 from clusters.domain.space_events import SpaceReserved
 from scheduling.domain.counterfactuals import Counterfactual, Kind, counterfactuals
 from scheduling.domain.counterfactuals.question import Question
@@ -71,6 +72,10 @@ def _mend(world: World, _: str, params: Any) -> None:
                 world.add(hev.NodeRecovered(node=name, reason="answers again"), source="agent")
 
 
+def _open(world: World, _: str, params: Any) -> None:
+    assert isinstance(world.do(SetRackState(rack=params["rack"], state=RackState.OPEN, until=None, by="op", reason="")), Decision)
+
+
 def _move(world: World, _: str, params: Any) -> None:
     for move in params["moves"]:
         job = world.job(move["job"])
@@ -120,6 +125,7 @@ _APPLIED = {
     Kind.AFTER: _finish,
     Kind.QUOTA: _finish,
     Kind.REPAIR: _mend,
+    Kind.OPEN: _open,
     Kind.END: _finish,
     Kind.MOVE: _move,
     Kind.PREEMPT: _preempt,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from clusters.domain import health_events as hev
-from clusters.domain.commands import HoldJob, NodeVerb
+from clusters.domain.commands import HoldJob, NodeVerb, SetRackState
 from clusters.domain.ids import HOUR, MINUTE, SECOND
 from clusters.domain.policy import Backfill, Policy
+from clusters.domain.racks import RackState
 from clusters.domain.teams import Quota
 from scheduling.domain.counterfactuals import Counterfactual, Kind
 from tests.domain.scheduling.counterfactuals.applying import asked, comes_true
@@ -101,6 +102,17 @@ def test_a_repair_that_another_job_would_take_is_no_answer() -> None:
     world.settle()
     assert Kind.REPAIR in asked(world, first)
     assert Kind.REPAIR not in asked(world, second)
+
+
+def test_a_rack_that_is_closed_opens() -> None:
+    world = World(racks(2))
+    full(world, 16)
+    world.do(SetRackState(rack="r2", state=RackState.DRAINING, until=None, by="op", reason="pump"))
+    world.mark("r2-n1", NodeVerb.FAIL)
+    found = answer(world, world.submit(ask(16)), Kind.OPEN)
+    assert found.params == {"rack": "r2"}
+    assert found.text == "it would start if rack r2 (out) were open"
+    assert Kind.REPAIR not in asked(world, max(world.state.jobs))
 
 
 # ---- ends
