@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from clusters.domain.decision import Refusal
 from clusters.domain.disruption import age_of_work
 from clusters.domain.events import Payload
+from clusters.domain.exclusive import closed_by
 from clusters.domain.ids import HOUR, Duration
 from clusters.domain.job_events import AfterStop, JobPreempted, StopRequested
 from clusters.domain.jobs import ACTIVE, JobKind
@@ -91,6 +92,7 @@ def release(trial: Trial, job: Job) -> None:
             space.give_gpus(index, node.shares[job.id])
     for domain, mask in masks.items():
         space.give_mask(domain, mask)
+    space.closed &= ~closed_by(trial.state, job, topology)
 
 
 def _borrowed(trial: Trial, quotas: Quotas) -> list[Victim]:

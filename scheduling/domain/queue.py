@@ -9,6 +9,7 @@ and forth are told at most so often (`refusal_settle_s`), and to the first of a 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -18,6 +19,7 @@ from clusters.domain.ids import SECOND, Instant
 from clusters.domain.job_events import JobBlocked, JobHeld, JobPlaced
 from clusters.domain.queue import place_of
 from clusters.domain.state import Job
+from scheduling.domain.placement import Placement
 from scheduling.domain.preemption import reclaim
 from scheduling.domain.reservations import reserve_for
 from scheduling.domain.shape import Asked, asked_of
@@ -62,7 +64,7 @@ class _Pass:
             known.turns.append(turn)
             yield from self._keep_space(turn, known.refusal)
             return
-        outcome = self.trial.place(job.request)
+        outcome = self._place(job)
         if isinstance(outcome, Refusal):
             group = self.refused.setdefault(key, _Refused(refusal=outcome, after=self.placed, turns=[]))
             group.turns.append(turn)
@@ -72,6 +74,26 @@ class _Pass:
         self.placed += 1
         self.turns.placed(turn)
         yield [JobPlaced(job=job.id, generation=job.generation + 1, slices=outcome)]
+
+    def _place(self, job: Job) -> Placement | Refusal:
+        """Where the job would run now, beside the nodes that others have a claim to; or on those that it has a claim to itself."""
+        state, now = self.trial.state, self.trial.now
+        claims = [claim for claim in state.reservations.values() if claim.starts_at <= now]
+        if not claims:
+            return self.trial.place(job.request)
+        twin = copy(self.trial)
+        twin.space = self.trial.space.fork()
+        indexes = twin.topology.index
+        for name in (name for claim in claims if claim.job != job.id for name in claim.nodes if name in indexes):
+            twin.space.take(indexes[name])
+        outcome = twin.place(job.request)
+        own = next((claim for claim in claims if claim.job == job.id), None)
+        if own is None or not isinstance(outcome, Refusal):
+            return outcome
+        for domain in {twin.topology.domain_of[indexes[name]] for name in own.nodes if name in indexes}:
+            for want in twin.space.wants[domain]:  # what came there since the claim has none to its nodes, not even as spares
+                twin.space.drop_want(domain, want)
+        return twin.place(job.request)
 
     def _keep_space(self, turn: Turn, refusal: Refusal) -> Iterator[list[Payload]]:
         """What is kept for the refused job, and for those of its line behind it as far as it goes; what others owe its team."""

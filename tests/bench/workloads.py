@@ -19,6 +19,7 @@ from clusters.domain.ids import MILLISECOND, SECOND, Duration, Instant
 from clusters.domain.inventory_events import ClusterCreated, NodeRegistered, RackRegistered
 from clusters.domain.jobs import JobKind, JobRequest
 from clusters.domain.policy import Policy
+from clusters.domain.state import ClusterState
 from clusters.domain.teams import EVERY_OTHER, PriorityClass, Quota
 from clusters.eventlog.log import StoredLog
 from clusters.eventlog.port import Committed
@@ -97,7 +98,8 @@ class Run:
         more = True
         while more:
             done = self._commit(RunPass())
-            facts = [fact for event in done.events for fact in self._obey(event)]
+            with self.log.live(self.name).reading() as state:
+                facts = [fact for event in done.events for fact in self._obey(state, event)]
             stops = [fact for fact in facts if isinstance(fact, ev.WorkStopped)]
             self._started += [fact for fact in facts if isinstance(fact, ev.WorkStarted)]
             if stops:
@@ -105,14 +107,13 @@ class Run:
                 self._started = []
             more = done.more or bool(stops)
 
-    def _obey(self, event: Event) -> Iterator[ev.WorkStarted | ev.WorkStopped]:
+    def _obey(self, state: ClusterState, event: Event) -> Iterator[ev.WorkStarted | ev.WorkStopped]:
         payload = event.payload
         if isinstance(payload, ev.JobPlaced):
             nodes = tuple(node for part in payload.slices for node in part.nodes)
-            with self.log.live(self.name).reading() as state:
-                job = state.jobs[payload.job]
-                runs = RUNS[job.request.name]
-                self.waited.append(self.now - job.submitted_at)
+            job = state.jobs[payload.job]
+            runs = RUNS[job.request.name]
+            self.waited.append(self.now - job.submitted_at)
             heapq.heappush(self._agenda, (self.now + runs, payload.job, payload.generation))
             yield ev.WorkStarted(job=payload.job, generation=payload.generation, nodes=nodes)
         elif isinstance(payload, ev.StopRequested):
