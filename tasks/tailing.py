@@ -15,9 +15,9 @@ from kombu.exceptions import OperationalError
 
 from clusters.domain.errors import ClusterError, UnknownCluster, UnknownEvent
 from clusters.domain.events import Event
+from clusters.domain.health import SCHEDULER
 from clusters.eventlog.correlation import is_sound
 from clusters.eventlog.store import default_log, subscribe
-from clusters.domain.health import SCHEDULER
 from tasks import heartbeat, housekeeping
 from tasks.passes import waker
 from tasks.waking import QUIET, Timers, is_settled

@@ -1,8 +1,9 @@
 """When the scheduling pass has something to do, and telling it so.
 
-Two things give it something to do: what happens, and time. An event matters if it may free room, ask for some, or leave a job to settle or
-recover. What only takes room, or tells how work gets on, does not. A pass that finds nothing to do writes nothing, so waking it once too
-often costs a millisecond and waking it too seldom costs a job its start: what is not listed as quiet wakes it. Time matters at deadlines.
+Two things give it something to do: what happens, and time. An event matters if it may free room, ask for some, leave a job to settle or
+recover, or take a node that is kept for a job. What only takes other room, or tells how work gets on, does not. A pass that finds nothing
+to do writes nothing, so waking it once too often costs a millisecond and waking it too seldom costs a job its start: what is not listed
+as quiet wakes it. Time matters at deadlines.
 """
 
 from __future__ import annotations
@@ -29,16 +30,14 @@ QUIET = frozenset(
         "CheckpointReported",
         "ClockSet",
         "JobBlocked",
-        "JobHeld",
         "JobPlaced",
-        "NodeDraining",
-        "NodeQuarantined",
-        "NodeSuspected",
+        "JobPreempted",
         "NodeSwapped",
-        "NodeUnreachable",
-        "RepairStarted",
+        "ReservationExpired",
         "SliceMoved",
         "SliceStalled",
+        "SpaceFreed",
+        "SpaceReserved",
         "WorkLost",
     }
 )
@@ -55,7 +54,7 @@ def is_settled(state: ClusterState) -> bool:
     """Whether a pass would find nothing to do. Deciding is cheap, and asks no other process how far it is."""
     if state.unbooked:
         return False
-    if not (state.queue or state.lost or state.stopped or state.limited):
+    if not (state.queue or state.lost or state.stopped or state.limited or state.watched):
         return True
     outcome = decide(state, RunPass(), cluster_now(state, wall_now()))
     return not (isinstance(outcome, Decision) and outcome.events)

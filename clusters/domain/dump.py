@@ -51,6 +51,7 @@ _JOB_FIELDS = (
     "blocked_since",
     "reason",
     "placed_at",
+    "placed_seq",
     "started_at",
     "generation",
     "swaps",

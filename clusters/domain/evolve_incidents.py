@@ -38,9 +38,7 @@ def _closed(state: ClusterState, _: Event, payload: ev.IncidentClosed) -> None:
 
 
 def _tripped(state: ClusterState, event: Event, payload: ev.BreakerTripped) -> None:
-    state.breaker = Breaker(
-        since=event.occurred_at, out=payload.out, wanted=payload.wanted, limit=payload.limit, reason=payload.reason
-    )
+    state.breaker = Breaker(since=event.occurred_at, out=payload.out, wanted=payload.wanted, limit=payload.limit, reason=payload.reason)
 
 
 def _reset(state: ClusterState, event: Event, _: ev.BreakerReset) -> None:

@@ -92,6 +92,7 @@ def _placed(state: ClusterState, event: Event, payload: ev.JobPlaced) -> None:
     job.counts = {}
     job.reason = ""
     job.placed_at = event.occurred_at
+    job.placed_seq = event.seq
     job.started_at = job.resumed_at = None
     job.slices = [hold_slice(state, job, part) for part in payload.slices]
     refresh_closed(state, job)

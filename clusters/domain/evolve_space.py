@@ -11,15 +11,22 @@ from clusters.domain.reservations import Reservation
 from clusters.domain.state import ClusterState
 
 
-def _reserved(state: ClusterState, _: Event, payload: ev.SpaceReserved) -> None:
-    free_reservation(state, payload.job)
-    state.reservations[payload.job] = Reservation(
+def reservation_of(payload: ev.SpaceReserved, seq: int, before: Reservation | None) -> Reservation:
+    """The reservation that the event makes at that position, in place of one that the job may have had before."""
+    return Reservation(
         job=payload.job,
         nodes=payload.nodes,
         starts_at=payload.starts_at,
         expires_at=payload.expires_at,
         reason=payload.reason,
+        since=seq if before is None else before.since,
     )
+
+
+def _reserved(state: ClusterState, event: Event, payload: ev.SpaceReserved) -> None:
+    before = state.reservations.get(payload.job)
+    free_reservation(state, payload.job)
+    state.reservations[payload.job] = reservation_of(payload, event.seq, before)
     _mark(state, payload.nodes, on=True)
 
 

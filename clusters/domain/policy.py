@@ -163,7 +163,6 @@ SETTINGS: tuple[Setting, ...] = (
         label="Backfill",
         group=_QUEUE,
         choices=Backfill,
-        used=False,
         meaning="What may start ahead of a job that has no room yet: whatever fits (off), what does not delay the first jobs that wait "
         "(easy), or what delays no job ahead of it (conservative).",
     ),
@@ -174,7 +173,6 @@ SETTINGS: tuple[Setting, ...] = (
         unit="jobs",
         low=1,
         high=64,
-        used=False,
         meaning="So many jobs at the head of the queue have nodes kept for them under easy backfill.",
     ),
     Setting(

@@ -136,6 +136,7 @@ class Job:
         "moves",
         "paused_at",
         "placed_at",
+        "placed_seq",
         "preemptions",
         "priority",
         "reason",
@@ -171,6 +172,7 @@ class Job:
         self.counts: dict[str, int | str] = {}  # counted reasons of that refusal
         self.reason = ""  # why it was stopped, requeued or held
         self.placed_at: Instant | None = None  # of the present placement
+        self.placed_seq = 0  # position of the last placement
         self.started_at: Instant | None = None  # when work of the present placement first ran everywhere
         self.generation = 0
         self.slices: list[Slice] = []

@@ -13,11 +13,13 @@ from clusters.domain.decision import Decision
 from clusters.domain.events import Payload
 from clusters.domain.ids import Instant
 from clusters.domain.job_events import AfterStop, JobCancelled, JobFailed, JobPlaced, JobRequeued
+from clusters.domain.space_events import SpaceFreed, SpaceReserved
 from clusters.domain.state import ClusterState
 from scheduling.domain.limits import enforce_limits
 from scheduling.domain.lost_work import book_losses
 from scheduling.domain.queue import place_steps
 from scheduling.domain.recovery import recover
+from scheduling.domain.reservations import expire, free_unreached, make_way
 from scheduling.domain.trial import Trial
 from scheduling.domain.verdicts.judge import judge
 
@@ -34,12 +36,33 @@ def run_pass(state: ClusterState, now: Instant) -> Decision:
     trial = Trial(state, now)
     events: list[Payload] = []
     nodes = 0
-    for step in chain(book_losses(state), settle(state), stop_overdue(trial), recover(trial), place_steps(trial)):
+    for step in _steps(trial):
         events += step
         nodes += sum(_claimed(event) for event in step)
         if len(events) >= EVENTS_PER_PASS or nodes >= NODES_PER_PASS:
             return Decision(events=tuple(events), more=True)
-    return Decision(events=tuple(events), more=any(isinstance(event, JobRequeued) for event in events))
+    placed = {event.job for event in events if isinstance(event, JobPlaced)}
+    events += free_unreached(trial, placed)
+    return Decision(events=tuple(events), more=any(_leaves_more(state, event) for event in events))
+
+
+def _steps(trial: Trial) -> Iterator[list[Payload]]:
+    """What is done, in this order; each step is one whole."""
+    state = trial.state
+    return chain(
+        book_losses(state),
+        settle(state),
+        stop_overdue(trial),
+        recover(trial),
+        expire(trial),
+        make_way(trial),
+        place_steps(trial),
+    )
+
+
+def _leaves_more(state: ClusterState, event: Payload) -> bool:
+    """Whether the event gives somebody a chance who has had his turn in this pass, or was not in the queue yet."""
+    return isinstance(event, JobRequeued | SpaceFreed) or (isinstance(event, SpaceReserved) and event.job in state.reservations)
 
 
 def settle(state: ClusterState) -> Iterator[list[Payload]]:

@@ -21,6 +21,7 @@ from clusters.domain.ids import HOUR, Duration
 from clusters.domain.job_events import AfterStop, JobPreempted, StopRequested
 from clusters.domain.jobs import ACTIVE, JobKind
 from clusters.domain.policy import Policy
+from clusters.domain.reservations import is_claim
 from clusters.domain.space_events import SpaceReserved
 from clusters.domain.state import ClusterState, Job, wanting_slices
 from scheduling.domain.placement import Placement
@@ -57,7 +58,7 @@ def may_be_preempted(policy: Policy, job: Job) -> bool:
 def reclaim(trial: Trial, quotas: Quotas, job: Job, asked: int) -> list[Payload]:
     """What gives the job's team its quota back: the space kept for the job, and the work that leaves it. Empty where nothing does."""
     team = job.request.team
-    if quotas.of(team) is None or quotas.borrows(team, asked) or job.id in trial.state.reservations:
+    if quotas.of(team) is None or quotas.borrows(team, asked) or is_claim(trial.kept.get(job.id)):
         return []
     victims = _borrowed(trial, quotas)
     plan = _cheapest(trial, quotas, job, victims) if victims else None
@@ -66,11 +67,11 @@ def reclaim(trial: Trial, quotas: Quotas, job: Job, asked: int) -> list[Payload]
     chosen, placement = plan
     nodes = tuple(name for part in placement for name in part.nodes)
     reason = f"team {team} takes back what others borrowed"
-    events: list[Payload] = [SpaceReserved(job=job.id, nodes=nodes, starts_at=trial.now, expires_at=trial.now + CLAIM, reason=reason)]
+    claim = SpaceReserved(job=job.id, nodes=nodes, starts_at=trial.now, expires_at=trial.now + CLAIM, reason=reason)
+    events: list[Payload] = [claim]
     for victim in chosen:
-        events += _evict(trial.state, victim.job, job, reason)
-    for name in nodes:
-        trial.space.reserve(trial.topology.index[name])
+        events += evict(trial.state, victim.job, job, reason)
+    trial.keep(claim)
     return events
 
 
@@ -93,6 +94,7 @@ def release(trial: Trial, job: Job) -> None:
     for domain, mask in masks.items():
         space.give_mask(domain, mask)
     space.closed &= ~closed_by(trial.state, job, topology)
+    trial.forget_views()
 
 
 def _borrowed(trial: Trial, quotas: Quotas) -> list[Victim]:
@@ -142,7 +144,7 @@ class _Search:
     def __init__(self, trial: Trial, quotas: Quotas, job: Job) -> None:
         self._trial = trial
         self._quotas = quotas
-        self._request = job.request
+        self._job = job
         self._tried = 0
 
     def fit(self, group: Sequence[Victim]) -> tuple[list[Victim], Placement] | None:
@@ -184,11 +186,12 @@ class _Search:
         twin.space = self._trial.space.fork()
         for victim in victims:
             release(twin, victim.job)
-        outcome = twin.place(self._request)
+        outcome = twin.place(self._job.request, self._job)
         return None if isinstance(outcome, Refusal) else outcome
 
 
-def _evict(state: ClusterState, victim: Job, claimant: Job, reason: str) -> list[Payload]:
+def evict(state: ClusterState, victim: Job, claimant: Job, reason: str) -> list[Payload]:
+    """The victim leaves its nodes to the claimant, and waits again once its work has stopped."""
     stop = StopRequested(
         job=victim.id,
         generation=victim.generation,

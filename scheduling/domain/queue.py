@@ -9,15 +9,15 @@ and forth are told at most so often (`refusal_settle_s`), and to the first of a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
-from clusters.domain.ids import SECOND, Instant
+from clusters.domain.ids import SECOND
 from clusters.domain.job_events import JobBlocked, JobHeld, JobPlaced
 from clusters.domain.queue import place_of
+from clusters.domain.reservations import is_claim
 from clusters.domain.state import Job
 from scheduling.domain.placement import Placement
 from scheduling.domain.preemption import reclaim
@@ -26,6 +26,7 @@ from scheduling.domain.shape import Asked, asked_of
 from scheduling.domain.terms import waits_for_jobs, waits_for_time
 from scheduling.domain.trial import Trial
 from scheduling.domain.turns import Turn, Turns
+from scheduling.domain.views import masks_of
 
 #: So many jobs of a line are told that the reason has changed; to those behind them it is nothing yet.
 RETOLD = 64
@@ -47,7 +48,7 @@ class _Pass:
         self.trial = trial
         self.turns = Turns(trial)
         self.placed = 0
-        self.refused: dict[tuple[Asked, Instant | None], _Refused] = {}
+        self.refused: dict[tuple[Asked, int], _Refused] = {}
         self.over_quota: list[tuple[Turn, Refusal]] = []
         self.reclaimed = False  # once in a pass: what it frees shows only in the next
 
@@ -55,10 +56,14 @@ class _Pass:
         """Place the job whose turn it is, or note why not and what is kept for it."""
         job = turn.job
         over = self.turns.quotas.refusal(job.request.team, turn.asked)
+        if turn.refusal is not None:
+            if over is None:
+                yield from self._keep_space(turn, turn.refusal)
+            return
         if over is not None:
             self.over_quota.append((turn, over))
             return
-        key = (asked_of(job.request), self.trial.ends_by(job.request))
+        key = (asked_of(job.request), self.trial.views.closed_to(job.request, job))
         known = self.refused.get(key)
         if known is not None and job.id not in self.trial.state.reservations:
             known.turns.append(turn)
@@ -70,43 +75,33 @@ class _Pass:
             group.turns.append(turn)
             yield from self._keep_space(turn, outcome)
             return
-        self.trial.take(job.request, outcome)
+        self.trial.start(job, outcome)
         self.placed += 1
         self.turns.placed(turn)
         yield [JobPlaced(job=job.id, generation=job.generation + 1, slices=outcome)]
 
     def _place(self, job: Job) -> Placement | Refusal:
-        """Where the job would run now, beside the nodes that others have a claim to; or on those that it has a claim to itself."""
-        state, now = self.trial.state, self.trial.now
-        claims = [claim for claim in state.reservations.values() if claim.starts_at <= now]
-        if not claims:
-            return self.trial.place(job.request)
-        twin = copy(self.trial)
-        twin.space = self.trial.space.fork()
-        indexes = twin.topology.index
-        for name in (name for claim in claims if claim.job != job.id for name in claim.nodes if name in indexes):
-            twin.space.take(indexes[name])
-        outcome = twin.place(job.request)
-        own = next((claim for claim in claims if claim.job == job.id), None)
-        if own is None or not isinstance(outcome, Refusal):
+        """Where the job would run now; where others made room for it, also on what they left, whatever came beside it meanwhile."""
+        trial = self.trial
+        outcome = trial.place(job.request, job)
+        claim = trial.kept.get(job.id)
+        if claim is None or not is_claim(claim) or not isinstance(outcome, Refusal):
             return outcome
-        for domain in {twin.topology.domain_of[indexes[name]] for name in own.nodes if name in indexes}:
-            for want in twin.space.wants[domain]:  # what came there since the claim has none to its nodes, not even as spares
-                twin.space.drop_want(domain, want)
-        return twin.place(job.request)
+        space = trial.views.space(trial.views.closed_to(job.request, job)).fork()
+        for domain in masks_of(space, claim.nodes):
+            for want in space.wants[domain]:  # what came there since the claim has none to its nodes, not even as spares
+                space.drop_want(domain, want)
+        return trial.place_in(space, job.request)
 
     def _keep_space(self, turn: Turn, refusal: Refusal) -> Iterator[list[Payload]]:
-        """What is kept for the refused job, and for those of its line behind it as far as it goes; what others owe its team."""
+        """What others owe the team of the refused job, and what is kept for it; the next of its line then has its turn for that, too."""
         if not self.reclaimed and (plan := reclaim(self.trial, self.turns.quotas, turn.job, turn.asked)):
             self.reclaimed = True
             yield plan
             return
-        jobs = self.trial.state.jobs
-        for _, _, name in islice(turn.places, turn.next, None):
-            kept = list(reserve_for(self.trial, jobs[name], refusal))
-            yield from ([event] for event in kept)
-            if not kept and name not in self.trial.state.reservations:
-                return
+        yield from ([event] for event in reserve_for(self.trial, turn.job, refusal))
+        if turn.job.id in self.trial.kept:
+            self.turns.go_on(turn, refusal)
 
     def tell(self) -> Iterator[JobBlocked]:
         """Why the others wait."""
@@ -123,12 +118,13 @@ class _Pass:
             return
         request = group.turns[0].job.request
         if group.after < self.placed:
-            outcome = self.trial.place(request)
+            outcome = self.trial.place(request, group.turns[0].job)
             refusal = outcome if isinstance(outcome, Refusal) else refusal
             news = [turn for turn in group.turns if any(_news(turn, self.trial, refusal.code))]
-        final = self.trial.final(request, refusal) if news else refusal  # counted in the whole state only where it may be news
+        if news:  # only then is all counted in the whole state
+            refusal = self.trial.final(request, refusal, group.turns[0].job)
         for turn in news:
-            yield from _tell(turn, self.trial, final)
+            yield from _tell(turn, self.trial, refusal)
 
     def _tell_held(self) -> Iterator[JobBlocked]:
         """Those that have no turn yet are told so once."""

@@ -73,7 +73,7 @@ def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
     first = trial.topology.domains[domain].first
     lost = sum(1 << trial.topology.index[name] - first for name in part.lost.values() if name in trial.topology.index)
     mask = choose_nodes(trial.space, domain, len(part.lost), kept, last=lost, within=within)
-    trial.space.take_mask(domain, mask)
+    trial.views.take_mask(domain, mask)
     return [trial.topology.nodes[first + bit].name for bit in bits(mask)]
 
 
@@ -87,8 +87,9 @@ def _within(topology: Topology, job: Job, part: Slice) -> int:
 def _place_elsewhere(trial: Trial, job: Job, number: int) -> Placement | Refusal:
     part = job.slices[number]
     shape = slice_shape(trial.topology, job.request, trial.policy, len(part.nodes))
+    space = trial.views.space(trial.views.racks_closed_to(job.request))
     home = closed_by(trial.state, job, trial.topology)
-    return place_shape(trial.space, shape, trial.policy, _areas(trial.topology, job, number), trial.recent, home)
+    return place_shape(space, shape, trial.policy, _areas(trial.topology, job, number), trial.recent, home)
 
 
 def _areas(topology: Topology, job: Job, number: int) -> tuple[int, ...]:
@@ -117,8 +118,8 @@ def _retake(trial: Trial, job: Job, part: Slice, placement: Placement) -> None:
     old = trial.topology.domain_index.get(part.domain)
     if job.width > 1:
         if old is not None:
-            trial.space.drop_want(old, job.request.spares)
-        trial.space.add_want(trial.topology.domain_index[placement[0].domain], job.request.spares)
+            trial.views.drop_want(old, job.request.spares)
+        trial.views.add_want(trial.topology.domain_index[placement[0].domain], job.request.spares)
     trial.take_slice(placement[0])
 
 

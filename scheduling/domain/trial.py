@@ -10,16 +10,21 @@ from functools import cached_property
 
 from clusters.domain.books import Condition
 from clusters.domain.decision import Refusal
+from clusters.domain.evolve_space import reservation_of
 from clusters.domain.ids import SECOND, Instant
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import JobRequest
+from clusters.domain.reservations import Reservation
 from clusters.domain.space import Space
-from clusters.domain.state import ClusterState
+from clusters.domain.space_events import SpaceReserved
+from clusters.domain.state import ClusterState, Job
 from scheduling.domain.causes import with_cause
 from scheduling.domain.feasibility import could_never_fit, whole_space
+from scheduling.domain.forecast import Release, releases
 from scheduling.domain.limits import ends_by
 from scheduling.domain.placement import Placement, place
 from scheduling.domain.refusals import INFEASIBLE, with_conditions
+from scheduling.domain.views import Views
 
 
 class Trial:
@@ -33,10 +38,48 @@ class Trial:
         self.topology = self.space.topology
         self.stopping: set[str] = set()  # jobs that this decision asks to stop, or that are gone in a what-if
         self.given_back: dict[str, int] = {}  # GPUs that teams hold no more in a what-if
+        self.taken: list[tuple[JobRequest, Placement]] = []  # what this decision has placed
+        self.kept: dict[str, Reservation] = dict(state.reservations)  # as this decision leaves them
+        self.passed: set[str] = set()  # jobs that nodes are kept for, whose turn has come, and that wait on
+        self.withdrawn: set[str] = set()  # jobs that wait no more in a what-if
+        self._views: Views | None = None
+        self._releases: list[Release] | None = None
 
-    def place(self, request: JobRequest) -> Placement | Refusal:
-        """Where the request would run now."""
-        return place(self.space, request, self.policy, self.recent)
+    @property
+    def views(self) -> Views:
+        """Who may use which free nodes: made on first use, and anew where a copy of the trial has got a space of its own."""
+        if self._views is None or self._views.base is not self.space:
+            self._views = Views(self.state, self.space, self.now)
+            for reservation in self.kept.values():
+                self._views.keep(reservation, self.state.jobs[reservation.job])
+            for name in self.passed:
+                self._views.pass_by(name)
+        return self._views
+
+    def forget_views(self) -> None:
+        """The space has been changed by itself: the views are to follow from it anew."""
+        self._views = None
+
+    @property
+    def releases(self) -> list[Release]:
+        """The work that has nodes, in the order in which it ends."""
+        if self._releases is None:
+            self._releases = releases(self)
+        return self._releases
+
+    def place(self, request: JobRequest, job: Job | None = None) -> Placement | Refusal:
+        """Where the request would run now. What is kept for others is not for it, unless it ends in time; what is kept for its job is."""
+        return self.place_in(self.views.space(self.views.closed_to(request, job)), request)
+
+    def place_in(self, space: Space, request: JobRequest) -> Placement | Refusal:
+        """Where the request would run in this space."""
+        return place(space, request, self.policy, self.recent)
+
+    def start(self, job: Job, placement: Placement) -> None:
+        """The job gets these nodes: what was kept for it is not any more."""
+        self.take(job.request, placement)
+        if job.id in self.kept:
+            self.give_up(job.id)
 
     def take(self, request: JobRequest, placement: Placement) -> None:
         """The request gets these nodes, and their domains owe its spares."""
@@ -44,20 +87,58 @@ class Trial:
             self.take_slice(assignment)
         if len(placement) > 1 or len(placement[0].nodes) > 1:
             for assignment in placement:
-                self.space.add_want(self.topology.domain_index[assignment.domain], request.spares)
+                self.views.add_want(self.topology.domain_index[assignment.domain], request.spares)
         if request.exclusive:
             for assignment in placement:
-                self.space.closed |= 1 << self.topology.domain_index[assignment.domain]
+                self.views.close_domain(self.topology.domain_index[assignment.domain])
+        self.taken.append((request, placement))
+        self._releases = None
 
     def take_slice(self, assignment: SliceAssignment) -> None:
         """The slice gets its nodes, or the GPUs of its only node."""
         indexes = [self.topology.index[name] for name in assignment.nodes]
         if assignment.gpus:
-            self.space.take_gpus(indexes[0], sum(1 << gpu for gpu in assignment.gpus))
+            self.views.take_gpus(indexes[0], sum(1 << gpu for gpu in assignment.gpus))
         else:
             domain = self.topology.domain_index[assignment.domain]
             first = self.topology.domains[domain].first
-            self.space.take_mask(domain, sum(1 << index - first for index in indexes))
+            self.views.take_mask(domain, sum(1 << index - first for index in indexes))
+
+    def keep(self, reserved: SpaceReserved) -> None:
+        """Nodes are kept for a job from now on."""
+        job = reserved.job
+        before = self.kept.pop(job, None)
+        if before is not None:
+            self._mark(before, on=False)
+        self.kept[job] = reservation_of(reserved, self.state.seq, before)
+        self._mark(self.kept[job], on=True)
+        self.views.keep(self.kept[job], self.state.jobs[job])
+        if job in self.passed:
+            self.views.pass_by(job)
+
+    def give_up(self, job: str) -> None:
+        """Nothing is kept for the job any more."""
+        self._mark(self.kept.pop(job), on=False)
+        self.passed.discard(job)
+        self.views.drop(job)
+
+    def _mark(self, reservation: Reservation, *, on: bool) -> None:
+        marked = [reservation] if on else [reservation, *self.kept.values()]  # a node may be kept for two jobs, one after the other
+        for number, kept in enumerate(marked):
+            for name in kept.nodes:
+                if name in self.topology.index:
+                    self.space.reserve(self.topology.index[name], on=on or number > 0)
+
+    def withdraw(self, job: str) -> None:
+        """The job waits no more, in a what-if."""
+        self.withdrawn.add(job)
+        if job in self.kept:
+            self.give_up(job)
+
+    def pass_by(self, job: str) -> None:
+        """The job's turn has come, and it waits on with nodes kept for it."""
+        self.passed.add(job)
+        self.views.pass_by(job)
 
     def ends_by(self, request: JobRequest) -> Instant | None:
         """When the request, started now, will have ended for certain, or can be made to; None where nothing ends it."""
@@ -67,10 +148,11 @@ class Trial:
         """The refusal with all that is counted in the whole state."""
         return refusal if refusal.code == INFEASIBLE else with_conditions(refusal, self._conditions)
 
-    def final(self, request: JobRequest, refusal: Refusal) -> Refusal:
+    def final(self, request: JobRequest, refusal: Refusal, job: Job | None = None) -> Refusal:
         """The refusal with its true cause, or a graver one where the request could never be placed."""
         never = could_never_fit(self._whole, request, self.policy)
-        return never or self.reasons(with_cause(self.space, self._whole, request, self.policy, refusal))
+        space = self.views.space(self.views.closed_to(request, job))
+        return never or self.reasons(with_cause(space, self._whole, request, self.policy, refusal))
 
     @cached_property
     def recent(self) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
+from clusters.domain.decision import Refusal
 from clusters.domain.ids import HOUR, Instant
 from clusters.domain.policy import QueueOrder
 from clusters.domain.queue import Line, Place, place_of
@@ -32,7 +33,7 @@ Key = tuple[int, int, int, int]
 class Turn:
     """Jobs that are alike, from one of them on."""
 
-    __slots__ = ("asked", "job", "line", "next", "places", "rank")
+    __slots__ = ("asked", "job", "line", "next", "places", "rank", "refusal")
 
     def __init__(self, line: Line, places: Sequence[Place], job: Job, rank: PriorityClass, asked: int) -> None:
         self.line = line
@@ -41,6 +42,7 @@ class Turn:
         self.job = job
         self.rank = rank
         self.asked = asked  # GPUs
+        self.refusal: Refusal | None = None  # of those before it in the line: its turn is for what may be kept for it
 
 
 class Turns:
@@ -57,6 +59,7 @@ class Turns:
         self._classes: dict[str, PriorityClass] = {}
         self._heap: list[tuple[Key, Turn]] = []
         self.early: list[tuple[Line, Instant]] = []  # lines that are not to start yet, and when they are
+        self._withdrawn = trial.withdrawn
         claims = _claims(trial)
         for line in trial.state.queue.lines.values():
             self._open(line, claims.get(line))
@@ -82,6 +85,14 @@ class Turns:
             turn.job = self._jobs[turn.places[turn.next][2]]
             heappush(self._heap, (self._key(turn), turn))
 
+    def go_on(self, turn: Turn, refusal: Refusal) -> None:
+        """Its job was refused, and nodes are kept for it: the next one of its line waits for a turn to have nodes kept, too."""
+        place = turn.next + 1
+        if place < len(turn.places):
+            rest = Turn(turn.line, turn.places, self._jobs[turn.places[place][2]], turn.rank, turn.asked)
+            rest.next, rest.refusal = place, refusal
+            heappush(self._heap, (self._key(rest), rest))
+
     def _open(self, line: Line, claimants: set[str] | None) -> None:
         """The line waits for a turn, and each of its jobs that has nodes kept for it by itself: those are not for the others."""
         first = self._jobs[line.jobs[0][2]]
@@ -90,11 +101,11 @@ class Turns:
             self.early.append((line, start))
             return
         places: Sequence[Place] = line.jobs
-        if claimants:
-            for place in line.jobs:
-                if place[2] in claimants:
-                    self._push(line, [place])
-            places = [place for place in line.jobs if place[2] not in claimants]
+        apart = (claimants or set()) | self._withdrawn
+        if apart:
+            for place in (place for place in line.jobs if claimants and place[2] in claimants):
+                self._push(line, [place])
+            places = [place for place in line.jobs if place[2] not in apart]
         if places:
             self._push(line, places)
 
@@ -138,7 +149,7 @@ def in_order(trial: Trial, most: int | None = None) -> list[str]:
 def _claims(trial: Trial) -> dict[Line, set[str]]:
     """The jobs that have nodes kept for them, by line."""
     claims: dict[Line, set[str]] = {}
-    for name in trial.state.reservations:
+    for name in trial.kept:
         line = trial.state.jobs[name].line if name in trial.state.jobs else None
         if line is not None:
             claims.setdefault(line, set()).add(name)

@@ -31,5 +31,5 @@ def counted(trial: Trial, job: Job) -> Refusal | None:
     terms = terms_now(trial.state, job, trial.now)
     if terms is not None:
         return terms
-    outcome = trial.place(job.request)
-    return trial.final(job.request, outcome) if isinstance(outcome, Refusal) else None
+    outcome = trial.place(job.request, job)
+    return trial.final(job.request, outcome, job) if isinstance(outcome, Refusal) else None

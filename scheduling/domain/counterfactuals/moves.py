@@ -104,7 +104,7 @@ def _new_places(question: Question, option: _Option) -> list[SliceAssignment] | 
     """Where the work would run, beside the job that waits for its nodes; None unless all of it has a place."""
     trial = question.fork(_taken_away(option))
     question.tries -= 1
-    own = trial.place(question.request)
+    own = trial.place(question.request, question.job)
     if isinstance(own, Refusal):
         return None
     trial.take(question.request, own)
@@ -208,7 +208,7 @@ def _by_domain(question: Question, victims: Sequence[Job]) -> list[list[Job]]:
 def _told_victims(question: Question, jobs: Sequence[Job]) -> Counterfactual:
     names = tuple(job.id for job in jobs)
     trial = question.fork(gone(jobs))
-    outcome = trial.place(question.request)
+    outcome = trial.place(question.request, question.job)
     nodes = () if isinstance(outcome, Refusal) else tuple(name for part in outcome for name in part.nodes)
     text = f"it would start if {listed(names)} gave way, of less priority"
     cost = gpu_hours(sum(_lost(question, job) for job in jobs))

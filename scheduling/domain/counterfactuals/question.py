@@ -105,7 +105,7 @@ class Question:
     def _room(self, trial: Trial, request: JobRequest) -> bool:
         asked = gpus_asked(request, trial.topology.usual_gpus)
         over = Quotas(trial.state, trial.given_back).refusal(request.team, asked)
-        return over is None and not isinstance(trial.place(request), Refusal)
+        return over is None and not isinstance(trial.place(request, self.job), Refusal)
 
     def fitting(self, items: Sequence[T], change: Callable[[Sequence[T]], Change]) -> Iterator[T]:
         """Each of the items whose change alone makes room, in their order, found by halving.

@@ -97,8 +97,9 @@ def _under(policy: Policy) -> Change:
 
 
 def _settled(question: Question) -> Trial:
-    """The space once the pass has placed what it can: another request would come after all that wait."""
+    """The space without the job, once the pass has placed what it can: another request would come after all that wait."""
     trial = question.fork()
+    trial.withdraw(question.job.id)
     for _ in placements(trial):
         pass
     return trial

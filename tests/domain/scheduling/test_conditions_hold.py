@@ -8,7 +8,7 @@ from clusters.domain.dump import dump_state, load_state
 from clusters.domain.health_events import NodeDraining
 from clusters.domain.job_events import JobBlocked, NodeSwapped, SliceMoved, SliceStalled
 from clusters.domain.jobs import JobState
-from clusters.domain.policy import Policy
+from clusters.domain.policy import Backfill, Policy
 from scheduling.domain.refusals import explain
 from scheduling.domain.trial import Trial
 from scheduling.domain.waiting import refusal_now
@@ -34,7 +34,7 @@ def _code(world: World, name: str) -> str:
 
 
 def test_nobody_enters_the_domain_of_exclusive_work_and_it_enters_nobodys() -> None:
-    world = World(racks(2, nodes=4), Policy(target_spares=0, slice_size=4))
+    world = World(racks(2, nodes=4), Policy(target_spares=0, slice_size=4, backfill=Backfill.OFF))
     alone = world.run(ask(2, exclusive=True))
     small = world.run(ask(gpus=1))
     assert ([part.domain for part in alone.slices], [part.domain for part in small.slices]) == (["r1"], ["r2"])

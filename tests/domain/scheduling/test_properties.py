@@ -27,6 +27,7 @@ from scheduling.domain.decide import decide
 from scheduling.domain.passes import settle
 from scheduling.domain.queue import place_waiting
 from scheduling.domain.recovery import recover
+from scheduling.domain.reservations import expire, make_way
 from scheduling.domain.trial import Trial
 from tests.domain.scheduling.words import sizes_of
 from tests.support.world import Spec, World, ask, racks
@@ -192,6 +193,8 @@ class Story:
         events: Sequence[Payload] = [
             *(event for step in settle(self.world.state) for event in step),
             *(event for step in recover(trial) for event in step),
+            *(event for step in expire(trial) for event in step),
+            *(event for step in make_way(trial) for event in step),
             *place_waiting(trial),
         ]
         assert dump_state(self.world.state) == before

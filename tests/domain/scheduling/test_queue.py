@@ -21,7 +21,7 @@ from clusters.domain.job_events import (
     WorkStopped,
 )
 from clusters.domain.jobs import JobRequest, JobState
-from clusters.domain.policy import Policy
+from clusters.domain.policy import Backfill, Policy
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState
 from scheduling.domain import trial
@@ -30,6 +30,9 @@ from scheduling.domain.passes import EVENTS_PER_PASS, NODES_PER_PASS
 from scheduling.domain.placement import Placement, place
 from scheduling.domain.queue import RETOLD
 from tests.support.world import World, ask, racks
+
+#: Nothing is kept for jobs that wait.
+LOOSE = Policy(backfill=Backfill.OFF)
 
 
 def _placed(events: Sequence[Payload]) -> list[str]:
@@ -43,7 +46,7 @@ def test_priority_comes_first_then_age() -> None:
 
 
 def test_a_refused_job_does_not_stop_those_behind_it() -> None:
-    world = World(racks(1))
+    world = World(racks(1), LOOSE)
     world.run(ask(8))
     large, little = world.submit(ask(16)), world.submit(ask(4))
     assert _placed(world.run_pass()) == [little]
@@ -51,7 +54,7 @@ def test_a_refused_job_does_not_stop_those_behind_it() -> None:
 
 
 def test_each_distinct_request_is_tried_once_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(racks(1))
+    world = World(racks(1), LOOSE)
     world.run(ask(16))
     for _ in range(3):
         world.submit(ask(16))
@@ -69,7 +72,7 @@ def test_each_distinct_request_is_tried_once_a_pass(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_refusal_is_told_when_its_code_changes_and_not_each_pass() -> None:
-    world = World(racks(2))
+    world = World(racks(2), LOOSE)
     running = [world.run(ask(16)) for _ in range(2)]
     name = world.submit(ask(16))
     (first,) = world.run_pass()
@@ -117,7 +120,7 @@ def test_since_when_a_job_is_blocked_is_not_reset_by_looking_again() -> None:
 
 
 def test_new_jobs_are_told_all_and_others_only_at_the_head_of_their_line() -> None:
-    world = World(racks(2), checked=False)
+    world = World(racks(2), LOOSE, checked=False)
     running = [world.run(ask(16)) for _ in range(2)]
     names = [world.submit(ask(17, slice_size=17)) for _ in range(RETOLD + 20)]
     first = [event.job for event in world.run_pass() if isinstance(event, JobBlocked)]
@@ -134,7 +137,7 @@ def test_new_jobs_are_told_all_and_others_only_at_the_head_of_their_line() -> No
 
 
 def test_a_line_of_jobs_that_are_alike_is_tried_once_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(racks(1), checked=False)
+    world = World(racks(1), LOOSE, checked=False)
     world.run(ask(16))
     for _ in range(300):
         world.submit(ask(4, name="one of many"))

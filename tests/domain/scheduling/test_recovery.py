@@ -18,7 +18,7 @@ from clusters.domain.job_events import (
     WorkStopped,
 )
 from clusters.domain.jobs import JobState
-from clusters.domain.policy import Policy
+from clusters.domain.policy import Backfill, Policy
 from clusters.domain.state import Job
 from tests.support.world import World, ask, racks
 
@@ -174,7 +174,7 @@ def test_a_stalled_slice_is_told_once_and_again_when_the_code_changes() -> None:
 
 
 def test_a_repaired_node_goes_first_to_a_short_slice_and_not_to_what_waits() -> None:
-    world = World(racks(1))
+    world = World(racks(1), Policy(backfill=Backfill.OFF))
     job = world.run(ask(16))
     _fail(world, *_names(1, 1, 2, 3))
     waiting = world.submit(ask(1, priority=1000))
@@ -273,7 +273,7 @@ def test_losses_in_moved_slices_are_named_by_their_slot() -> None:
 
 
 def test_the_nodes_that_a_moved_slice_left_are_free_once_their_work_has_stopped_and_not_before() -> None:
-    world = World(racks(2))
+    world = World(racks(2), Policy(backfill=Backfill.OFF))
     world.run(ask(16))
     _fail(world, *_names(1, 1, 2, 3))
     name = world.submit(ask(14, spares=0))

@@ -12,7 +12,7 @@ from clusters.domain.health_events import NodeDraining
 from clusters.domain.inventory_events import NodeRegistered
 from clusters.domain.job_events import JobBlocked, JobSubmitted
 from clusters.domain.jobs import JobKind, JobRequest
-from clusters.domain.policy import Policy
+from clusters.domain.policy import Backfill, Policy
 from scheduling.domain.feasibility import preview
 from scheduling.domain.placement import place
 from scheduling.domain.refusals import explain, with_conditions
@@ -65,7 +65,7 @@ def test_conditions_are_named_in_their_order() -> None:
 
 
 def test_a_refusal_read_back_from_an_event_reads_the_same() -> None:
-    world = World(racks(1))
+    world = World(racks(1), Policy(backfill=Backfill.OFF))
     world.run(ask(16))
     world.add(NodeDraining(node="r1-n18", reason="work"))
     name = world.submit(ask(16))

@@ -1,0 +1,194 @@
+"""When and where a waiting job can start, once work that runs has ended: what reservations are made from.
+
+Nodes come free one job after the other, at the planned ends of the jobs that have them, and each end only adds room. So the earliest start
+is found by halving over the ends, and what is tried at each is the placement itself: the answer is when a set of domains has room for the
+job, not when enough nodes are free. Nodes kept for other jobs count as taken until those jobs, too, have ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from clusters.domain.decision import Refusal
+from clusters.domain.exclusive import closed_by
+from clusters.domain.ids import Instant
+from clusters.domain.jobs import JobRequest
+from clusters.domain.space import Space
+from clusters.domain.state import Job, Slice, wanting_slices
+from scheduling.domain.limits import LAUNCH, STOP, planned_end, run_time
+from scheduling.domain.placement import Placement
+from scheduling.domain.views import Closure, Masks, masks_of
+
+if TYPE_CHECKING:
+    from scheduling.domain.trial import Trial
+
+#: After everything else.
+NEVER: Instant = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """What comes free at one time, all at once."""
+
+    at: Instant
+    job: str
+    masks: Masks  # whole nodes
+    gpus: tuple[tuple[int, int], ...] = ()  # (node, mask of its GPUs)
+    wants: tuple[int, ...] = ()  # domains that owe spares for it, once for each slice
+    spares: int | None = None  # as many
+    opens: int = 0  # mask of the domains that it shared with no other work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """The earliest start that can be promised."""
+
+    starts_at: Instant
+    nodes: tuple[str, ...]
+    last: str  # the job whose end it waits for
+
+
+def releases(trial: Trial) -> list[Release]:
+    """The work that has nodes, in the order in which it ends."""
+    running = [_of_job(trial, job) for job in trial.state.jobs.values() if job.held_nodes]
+    placed = [_of_placement(trial, request, placement) for request, placement in trial.taken]
+    return sorted([*running, *placed], key=_order)
+
+
+def _order(release: Release) -> tuple[Instant, str]:
+    return release.at, release.job
+
+
+def earliest_start(trial: Trial, job: Job, before: Instant | None = None) -> Outlook | None:
+    """When the job can start at the earliest, and where; None where no end of other work helps, or none before that instant."""
+    future = _Future(trial, job, before)
+    ends = future.releases
+    if not ends or isinstance(future.after(len(ends)), Refusal):
+        return None
+    low, high = 0, len(ends)  # refused after `low` ends, placed after `high`
+    future.base(0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if isinstance(future.after(middle), Refusal):
+            low = middle
+            future.base(low)
+        else:
+            high = middle
+    placement = future.after(high)
+    if isinstance(placement, Refusal):
+        return None
+    nodes = tuple(name for assignment in placement for name in assignment.nodes)
+    return Outlook(starts_at=ends[high - 1].at, nodes=nodes, last=ends[high - 1].job)
+
+
+class _Future:
+    """The job's view of the space after so many ends."""
+
+    def __init__(self, trial: Trial, job: Job, before: Instant | None) -> None:
+        self._trial = trial
+        self._request = job.request
+        mask = trial.views.closed_for_good(job)
+        self._given = 0
+        self._space = trial.views.space(mask).fork()
+        known = sorted(_with_closures(trial, mask), key=_order)
+        self.releases: Sequence[Release] = [release for release in known if before is None or release.at < before]
+
+    def base(self, count: int) -> None:
+        """What is tried from now on comes after these ends."""
+        self._give(self._space, count)
+        self._given = count
+
+    def after(self, count: int) -> Placement | Refusal:
+        """Where the job runs after the first ends."""
+        space = self._space.fork()
+        self._give(space, count)
+        return self._trial.place_in(space, self._request)
+
+    def _give(self, space: Space, count: int) -> None:
+        for release in self.releases[self._given : count]:
+            give(space, release)
+
+
+def give(space: Space, release: Release) -> None:
+    """The work has ended."""
+    for domain, mask in release.masks.items():
+        space.give_mask(domain, mask)
+    for node, gpus in release.gpus:
+        space.give_gpus(node, gpus)
+    for domain in release.wants:
+        if release.spares in space.wants[domain]:  # else it has moved away in this very decision
+            space.drop_want(domain, release.spares)
+    space.closed &= ~release.opens
+
+
+def _with_closures(trial: Trial, mask: int) -> Iterable[Release]:
+    """All ends, those of jobs included that nodes are kept for, and nothing on nodes that are closed for longer."""
+    if not mask:
+        return trial.releases
+    closed: dict[int, int] = {}
+    closures = sorted(trial.views.closures(mask), key=lambda closure: (-over(trial, closure), closure.bit))
+    ends: list[Release] = []
+    for closure in closures:
+        rest = {domain: nodes & ~closed.get(domain, 0) for domain, nodes in closure.masks.items()}
+        for domain, nodes in closure.masks.items():
+            closed[domain] = closed.get(domain, 0) | nodes
+        if closure.job is not None:
+            ends.append(Release(at=over(trial, closure), job=closure.job.id, masks=rest))
+    return [*(_beside(trial, release, closed) for release in trial.releases), *ends]
+
+
+def over(trial: Trial, closure: Closure) -> Instant:
+    """When nobody needs the nodes of the closure any more."""
+    if closure.job is None:
+        return NEVER
+    return max(closure.until, trial.now) + LAUNCH + run_time(closure.job.request, trial.policy) + STOP
+
+
+def _beside(trial: Trial, release: Release, closed: Masks) -> Release:
+    """What of the release nobody else has been promised."""
+    masks = {domain: mask & ~closed.get(domain, 0) for domain, mask in release.masks.items()}
+    gpus = tuple((node, mask) for node, mask in release.gpus if not _is_in(trial.space, node, closed))
+    return replace(release, masks=masks, gpus=gpus)
+
+
+def _is_in(space: Space, node: int, masks: Masks) -> bool:
+    domain, bit = space.locate(node)
+    return bool(masks.get(domain, 0) & bit)
+
+
+def _of_job(trial: Trial, job: Job) -> Release:
+    space, topology = trial.space, trial.topology
+    gpus = tuple(
+        (topology.index[name], share) for name in job.held_nodes if (share := trial.state.nodes[name].shares.get(job.id)) is not None
+    )
+    return Release(
+        at=trial.now + STOP if job.holders_stop or job.id in trial.stopping else planned_end(job, trial.policy, trial.now),
+        job=job.id,
+        masks={} if gpus else masks_of(space, job.held_nodes),
+        gpus=gpus,
+        wants=tuple(topology.domain_index[part.domain] for part in _wanting(trial, job)),
+        spares=job.request.spares,
+        opens=closed_by(trial.state, job, topology) if job.request.exclusive else 0,
+    )
+
+
+def _wanting(trial: Trial, job: Job) -> list[Slice]:
+    return [job.slices[number] for number in wanting_slices(job) if job.slices[number].domain in trial.topology.domain_index]
+
+
+def _of_placement(trial: Trial, request: JobRequest, placement: Placement) -> Release:
+    """A job that this very decision has placed."""
+    topology = trial.topology
+    names = [name for part in placement for name in part.nodes]
+    gpus = placement[0].gpus
+    return Release(
+        at=trial.now + LAUNCH + run_time(request, trial.policy) + STOP,
+        job="",
+        masks={} if gpus else masks_of(trial.space, names),
+        gpus=((topology.index[names[0]], sum(1 << gpu for gpu in gpus)),) if gpus else (),
+        wants=tuple(topology.domain_index[part.domain] for part in placement) if len(names) > 1 else (),
+        spares=request.spares,
+        opens=sum({1 << topology.domain_index[part.domain] for part in placement}) if request.exclusive else 0,
+    )
