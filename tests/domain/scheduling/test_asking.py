@@ -48,6 +48,11 @@ ROLLOUT = JobPart(name="rollout", nodes=12, max_slice=4)
 LEVELS = {
     "required at a block": Case(cluster(r1=5), ask(64, level="block", mode=REQUIRED), "r5:16 r6:16 r7:16 r8:16"),
     "required at a block goes to the most broken that serves": Case(cluster(r8=4), ask(32, level="block", mode=REQUIRED), "r5:16 r6:16"),
+    "required at a block that holds another mixture than the greedy one": Case(
+        space_of({"r1": 10, "r2": 8, "r5": 12}, blocks=BLOCKS),
+        ask(18, max_slice=5, spares=0, level="block", mode=REQUIRED),
+        "r1:5 r1:5 r2:4 r2:4",
+    ),
     "required at a rack": Case(cluster(), ask(18, level="rack", mode=REQUIRED), "r1:9 r1:9"),
     "required at a domain that has all": Case(cluster(r1=17), ask(18, level="domain", mode=REQUIRED), "r2:9 r2:9"),
     "no block has room": Case(
@@ -100,6 +105,24 @@ LAYERS = {
     ),
     "one block for all runs": Case(
         cluster(r1=5), ask(64, layers=layers(block=32), level="block", mode=REQUIRED), "r5:16 r6:16 r7:16 r8:16"
+    ),
+    "runs of the inner layer that make no run of the outer one": Case(
+        cluster(r4=0, r6=0, r7=0, r8=0),
+        ask(64, max_slice=8, layers=layers(block=32, rack=16)),
+        "needs 8 slices of 8 (32 a block, 16 a domain), 4 fit; best is r1 with 18; 72 nodes free in 4 domains",
+    ),
+    "runs that do": Case(
+        cluster(r4=0, r6=0, r7=0), ask(64, max_slice=8, layers=layers(block=32, rack=16)), "r1:8 r1:8 r2:8 r2:8 r5:8 r5:8 r8:8 r8:8"
+    ),
+    "a tail in another block than the run": Case(
+        cluster(r1=16, r2=16, r3=0, r4=0, r5=6, r6=0, r7=0, r8=0),
+        ask(38, layers=layers(block=32), tail=True, spares=0),
+        "r1:16 r2:16 r5:6",
+    ),
+    "a tail that finds no room beside the run": Case(
+        cluster(r1=16, r2=16, r3=0, r4=0, r5=5, r6=0, r7=0, r8=0),
+        ask(38, layers=layers(block=32), tail=True, spares=0),
+        "needs 3 slices of 16 (32 a block), 2 fit; best is r1 with 16; 37 nodes free in 3 domains",
     ),
     "layers in the wrong order": Case(
         cluster(),
