@@ -63,6 +63,7 @@ API: dict[str, Row] = {
     "api:capacity": _READ,
     "api:parallel": _READ,
     "api:spares": _READ,
+    "api:teams": _READ,
     "api:incidents": _READ,
     "api:breaker": _READ,
     "api:breaker-reset": {"POST": Permission.NODES},

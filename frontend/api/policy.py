@@ -34,6 +34,7 @@ from frontend.selectors.policy import (
     tables_list,
     with_values,
 )
+from frontend.selectors.teams import TeamFacts, teams_list
 from scheduling.domain.policy_commands import MOST_REASON
 
 MOST_VERSION = 2**31
@@ -162,6 +163,25 @@ class PolicyHistoryView(ApiView):
         older = (version for version in policy_history(cluster) if version.version < query["before"])
         items, more = first_of(older, query["limit"])
         return answer(PolicyHistory(items, items[-1].version if more else None))
+
+
+class Teams(msgspec.Struct, frozen=True):
+    """All teams that have a quota, hold GPUs, or wait."""
+
+    items: list[TeamFacts]
+
+
+class TeamListView(ApiView):
+    """What teams use of their quotas."""
+
+    @extend_schema(
+        operation_id="teams_list",
+        responses=Teams,
+        description="GPUs held now against quota and loan, jobs that wait, and the part in what was used lately, by GPUs held.",
+    )
+    def get(self, request: Request, cluster: str) -> Response:
+        with reading(cluster) as state:
+            return answer(Teams(teams_list(state)))
 
 
 def _etag(version: int) -> dict[str, str]:

@@ -15,7 +15,7 @@ from frontend.api.jobchanges import JobBulkView, JobPriorityView, JobVerbView
 from frontend.api.jobs import JobListView, JobPreviewView, JobView, JobWhyView
 from frontend.api.launch import LaunchView, ParallelView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView, SwitchVerbView
-from frontend.api.policy import PolicyHistoryView, PolicyView
+from frontend.api.policy import PolicyHistoryView, PolicyView, TeamListView
 from frontend.api.racks import RackStateView
 from frontend.api.root import NothingHereView, SchemaView
 from frontend.api.signals import NodeSignalsView, SignalFormatView, SignalSourcesView, SignalsView
@@ -26,6 +26,7 @@ of_cluster = [
     path("snapshot/", SnapshotView.as_view(), name="snapshot"),
     path("policy/", PolicyView.as_view(), name="policy"),
     path("policy/history/", PolicyHistoryView.as_view(), name="policy-history"),
+    path("teams/", TeamListView.as_view(), name="teams"),
     path("inventory/", InventoryView.as_view(), name="inventory"),
     path("events/", EventListView.as_view(), name="events"),
     path("capacity/", CapacityView.as_view(), name="capacity"),

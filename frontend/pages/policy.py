@@ -11,6 +11,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
+from msgspec import to_builtins
 
 from clusters.domain.decision import Refusal
 from clusters.domain.policy import SETTINGS, Policy, Setting
@@ -23,6 +24,7 @@ from frontend.pages.policyform import PolicyForm, range_of, worded
 from frontend.pages.policytables import sent_cells
 from frontend.selectors.clusters import reading
 from frontend.selectors.policy import ChangeFacts, PolicyForecast, forecast, policy_history, policy_of
+from frontend.selectors.teams import teams_list
 from scheduling.domain.policy_commands import MOST_REASON
 from scheduling.domain.refusals import explain
 from scheduling.services import policy_change
@@ -105,6 +107,7 @@ def policy_context(state: ClusterState, form: PolicyForm) -> dict[str, Any]:
     tables: dict[str, list[dict[str, Any]]] = {rows.table.group: [] for rows in form.tables}
     for table in form.tables:
         tables[table.table.group].append(table.shown(form, state.policy))
+    half_life = state.policy.fair_share_half_life_h
     groups = [
         {"name": name, "settings": list(members), "tables": tables.get(str(name), [])}
         for name, members in groupby(rows, key=lambda row: row["group"])
@@ -113,6 +116,7 @@ def policy_context(state: ClusterState, form: PolicyForm) -> dict[str, Any]:
         **frame(state, "policy"),
         "version": state.policy_version,
         "groups": groups,
+        "teams": [{**to_builtins(team), "share": f"{team.share:.0%}" if half_life else ""} for team in teams_list(state)],
         "most_reason": MOST_REASON,
     }
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from clusters.domain.policy import SETTINGS, Policy
 from clusters.domain.teams import TABLES, Quota
 from clusters.eventlog.live import live
+from scheduling.services import run_pass
 from tests.api.calls import BASE, Answer, Api, read
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +60,24 @@ def test_a_table_is_sent_whole_and_tells_its_change_in_words(admin: Api, cluster
     words = "vision gpus 64 borrows at most 8; * gpus 16 borrows at most all that is left"
     assert told.body["forecast"]["changes"] == [{"name": "quotas", "old": "none", "new": words}]
     assert in_force() == (2, Policy(quotas=(Quota(team="vision", gpus=64, borrow=8), Quota(team="*", gpus=16))))
+
+
+def test_teams_are_told_with_what_they_hold_of_their_quotas(admin: Api, user: Api, cluster: str) -> None:
+    put(admin, change(quotas=[{"team": "vision", "gpus": 32, "borrow": 48}, {"team": "idle", "gpus": 500}], fair_share_half_life_h=24))
+    for nodes, team in ((16, "vision"), (2, ""), (16, "vision")):
+        policy_job(user, nodes, team)
+    run_pass("lab")
+    teams = user.get("clusters/lab/teams/").body["items"]
+    assert [(t["team"], t["gpus"], t["quota"], t["borrowed"], t["may_borrow"], t["waiting"]) for t in teams] == [
+        ("vision", 64, 32, 32, 48, 1),
+        ("", 8, None, 0, None, 0),
+        ("idle", 0, 500, 0, None, 0),
+    ]
+    assert all(0 <= t["share"] <= 1 for t in teams)
+
+
+def policy_job(api: Api, nodes: int, team: str) -> None:
+    assert api.post("clusters/lab/jobs/", {"name": "work", "kind": "training", "nodes": nodes, "team": team}).status == 201
 
 
 def test_a_dry_run_is_refused_as_the_change_would_be(admin: Api, cluster: str) -> None:

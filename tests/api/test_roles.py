@@ -75,6 +75,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:capacity": {"GET": VIEWER},
     "api:parallel": {"GET": VIEWER},
     "api:spares": {"GET": VIEWER},
+    "api:teams": {"GET": VIEWER},
     "api:incidents": {"GET": VIEWER},
     "api:breaker": {"GET": VIEWER},
     "api:breaker-reset": {"POST": OPERATOR},

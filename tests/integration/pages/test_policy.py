@@ -192,6 +192,17 @@ def test_what_is_wrong_in_a_row_is_told_at_its_cell(admin: Client, cluster: str,
     assert policy_now()[0] == 1
 
 
+def test_the_page_says_what_teams_hold_of_their_quotas(admin: Client, user: Client, cluster: str) -> None:
+    policy_change(cluster=NAME, policy=Policy(quotas=(Quota(team="vision", gpus=32),)), expected=1, by="eve", reason="x")
+    submitted(admin, nodes="4", team="vision")
+    run_pass(NAME)
+    (team,) = user.get(PATH).context["teams"]
+    assert (team["team"], team["gpus"], team["quota"], team["borrowed"]) == ("vision", 16, 32, 0)
+    part = user.get(PATH).content.decode().split('id="teams-title"')[1].split("</table>")[0]
+    assert "vision" in part
+    assert "does not count" in part
+
+
 def test_every_version_is_told_with_who_why_and_what(admin: Client, user: Client, cluster: str) -> None:
     admin.post(PATH, fields(slice_size="8", reason="smaller slices", activate="1"))
     admin.post(PATH, fields(Policy(slice_size=8, queue_order=QueueOrder.SIZE), reason="small ones first", activate="1"))
