@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusters.domain.books import Condition
@@ -103,6 +103,7 @@ SWITCHES = st.builds(
 )
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(SWITCHES, max_size=12))
 def test_the_lost_chips_are_those_that_failed_last(events: list[SwitchTrayFailed | SwitchTrayRepaired]) -> None:
     lost: set[tuple[int, int]] = set()
