@@ -35,7 +35,7 @@ RATE = 0.1
 #: Seconds of each step beside its arithmetic: what a larger model would take.
 STEP_SECONDS = 0.1
 #: Steps between two checkpoints.
-CHECKPOINT_STEPS = 50
+CHECKPOINT_STEPS = 20
 #: Seconds that a group may take to form, and that a worker without a slot waits to hand its state over.
 FORM_SECONDS = 30.0
 DONATE_SECONDS = 20.0

@@ -30,7 +30,7 @@ from slicekeeper_worker import JobOver, NotPlaced, Worker, join
 INPUTS, HIDDEN, BATCH = 8, 16, 128
 RATE = 0.1
 STEP_SECONDS = 0.1
-CHECKPOINT_STEPS = 50
+CHECKPOINT_STEPS = 20
 
 #: Seconds that the others may take to meet, or to take part in a step.
 PATIENCE = timedelta(seconds=20)

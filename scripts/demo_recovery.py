@@ -112,7 +112,7 @@ def times(demo: Demo, kill: Kill, kind: str, workers: Sequence[Seen]) -> None:
     started = [event for event in events if event["kind"] == "WorkStarted"]
     resumed = max(next(line["at"] for line in worker.lines if line["step"] > kill.step + 1) for worker in workers)
     rows = (
-        ("detected", max(event["recorded_at_us"] for event in failed) / 1e6),
+        ("detected", min(event["recorded_at_us"] for event in failed) / 1e6),
         ("decided", decided["recorded_at_us"] / 1e6),
         ("new processes started", max(event["recorded_at_us"] for event in started) / 1e6),
         ("all in step again", resumed),

@@ -13,13 +13,16 @@ from django.views.decorators.http import require_safe
 
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.ids import DAY, HOUR, MINUTE, Duration
+from clusters.domain.lost_work import LossCause
 from clusters.domain.slices import cluster_slice
+from clusters.domain.state import ClusterState
 from clusters.eventlog.capacity_records import books_samples
 from frontend.live.view import capacity_of
 from frontend.pages.base import frame, page, switcher
 from frontend.pages.palette import USES
 from frontend.selectors.capacity import DEFAULT_SIZES, CapacityReport, capacity_get, curves, read_sizes, tables
 from frontend.selectors.clusters import reading
+from frontend.selectors.telling import LOSS_CAUSES, gpu_hours
 from scheduling.domain.capacity.failures import PUBLISHED_NODE_DAYS, interruptions
 from scheduling.domain.capacity.model import Sizes
 from scheduling.domain.capacity.money import MEASURED_GAIN, gain_worth, time_saved
@@ -53,12 +56,13 @@ def capacity_page(request: HttpRequest, cluster: str) -> HttpResponse:
         context: dict[str, Any] = frame(state, "capacity")
         usual, gpus = cluster_slice(state.topology, state.policy), sum(node.gpus for node in state.nodes.values())
         has_nodes = capacity_of(state).nodes > 0
+        lost = list(_lost_work(state))
     context |= switcher()
     if has_nodes:
         asked = _asked(request, usual)
         report = capacity_get(cluster, asked["slices"], Given())
         context |= asked | _shown(cluster, report, asked, usual) | {"money": _money(request, gpus)}
-    return render(request, "frontend/capacity.html", context | {"has_nodes": has_nodes})
+    return render(request, "frontend/capacity.html", context | {"has_nodes": has_nodes, "lost_work": lost})
 
 
 def _asked(request: HttpRequest, usual: int) -> dict[str, Any]:
@@ -105,6 +109,12 @@ def _shown(cluster: str, report: CapacityReport, asked: Mapping[str, Any], usual
             "history": history,
         },
     }
+
+
+def _lost_work(state: ClusterState) -> Iterator[dict[str, str]]:
+    """What failures have cost, by team and cause, the most expensive first."""
+    for (team, cause), (rollback, stall) in sorted(state.lost_work.items(), key=lambda item: (-sum(item[1]), item[0])):
+        yield {"team": team or "none", "cause": LOSS_CAUSES[LossCause(cause)], "rollback": gpu_hours(rollback), "stall": gpu_hours(stall)}
 
 
 def _row(report: CapacityReport, key: str) -> dict[str, Any]:

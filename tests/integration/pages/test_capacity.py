@@ -17,6 +17,7 @@ from clusters.domain.jobs import JobKind, JobRequest
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import create_cluster
 from frontend.pages.capacity import PLOTLY
+from frontend.selectors.clusters import reading
 from scheduling.services import job_submit, node_mark, run_pass
 from scheduling.spares import spares_review
 from tests.support.lab import project_all, report, start
@@ -180,3 +181,19 @@ def test_the_fleet_shows_spares_against_target_and_what_would_restore_them(user:
     assert "Nothing is lent, so nothing is to be taken back" in text
     assert node_mark(cluster=cluster, node="r1-n01", verb=NodeVerb.REPAIR, by="op") is None
     assert "4 of 4 owed" in text_of(get(user, "/clusters/lab/parts/spares/"))
+
+
+def test_what_failures_have_cost_is_told_by_team_and_cause(user: Client, cluster: str) -> None:
+    assert "Nothing lost yet" in text_of(get(user))
+    run_job()
+    with reading(cluster) as state:
+        node = next(name for name, node in state.nodes.items() if node.job)
+        job = state.nodes[node].job
+    node_mark(cluster=cluster, node=node, verb=NodeVerb.FAIL, by="op")
+    run_pass(cluster)
+    start(job)
+    run_pass(cluster)
+    ((team, cause, rollback, stall),) = table_after(get(user), "Lost work")
+    assert (team, cause) == ("none", "a node failed")
+    assert rollback.endswith("GPU-h")
+    assert stall.endswith("GPU-h")
