@@ -16,6 +16,8 @@ from scheduling.solver.milp import Milp, Offered
 
 #: A cheaper end state that no order of moves leads to is left out, and the search goes on, so many times.
 MOST_CYCLES = 8
+#: Plans are first looked for that cost more than the bound by one part in so many, then by twice as much, and so on.
+FIRST_REACH = 8
 #: Of the time, the part for the plan itself where there is a cheaper question beside it.
 PLAN_PART = 0.75
 
@@ -39,37 +41,51 @@ def _search(problem: Problem, found: Found, deadline: float) -> Solution | None:
         return found.best
     charges = charge(problem)
     offers = sharpen(problem, found.offers, charges)
-    bound = least(problem, offers)
-    if bound >= NEVER:
+    if least(problem, offers) >= NEVER:
         return None
-    best, proven, cut = found.best, 0, False
-    if best is None or best.cost > bound:
-        best, proven, cut = _cheaper(problem, Offered(offers, charges), best, deadline)
+    hunt = _Hunt(problem, Offered(offers, charges), found.best)
+    hunt.run(deadline)
+    best = hunt.best
     if best is None:
         return None
-    bound = min(max(bound, proven), best.cost)
-    return replace(best, bound=bound, status=_status(best.cost <= bound, cut))
+    bound = min(hunt.bound, hunt.ceiling, best.cost)
+    return replace(best, bound=bound, status=_status(best.cost <= bound, bool(hunt.cut)))
 
 
-def _cheaper(problem: Problem, offered: Offered, best: Solution | None, deadline: float) -> tuple[Solution | None, int, bool]:
-    """A cheaper plan, or the one at hand; what any costs at least by the solver; whether end states without an order were left out."""
-    cut: list[frozenset[int]] = []
-    bound, ceiling = 0, NEVER  # no bound above the cost of an end state that was left out
-    while len(cut) <= MOST_CYCLES:
-        milp = Milp(problem, offered, NEVER if best is None else best.cost, cut=cut)
-        answer = milp.run(deadline - now())
-        bound = max(bound, min(answer.bound, ceiling))
-        if answer.values is None:
-            break
-        solution, leaving = _ordered(milp, answer.values)
+class _Hunt:
+    """Looking for cheaper plans, first for those that cost little more than the bound: a low limit rules most of the search out."""
+
+    def __init__(self, problem: Problem, offered: Offered, best: Solution | None) -> None:
+        self.best = best
+        self.bound = least(problem, offered.offers)
+        self.ceiling = NEVER  # the least cost of an end state that was left out: no bound lies above it
+        self.cut: list[frozenset[int]] = []
+        self._problem = problem
+        self._offered = offered
+        self._reach = max(1, self.bound // FIRST_REACH)
+        everything = sum(unit.cost for unit in problem.units) + sum(owner.shared + (owner.wait or 0) for owner in problem.owners)
+        self._limit = everything + 1 if best is None else best.cost
+
+    def run(self, deadline: float) -> None:
+        """Until nothing is cheaper, or the time is over."""
+        while self.bound < self._limit and len(self.cut) <= MOST_CYCLES and now() < deadline:
+            below = min(self._limit, self.bound + self._reach)
+            milp = Milp(self._problem, self._offered, below, cut=self.cut)
+            answer = milp.run(deadline - now())
+            self.bound = max(self.bound, answer.bound)
+            if answer.values is not None:
+                self._take(milp, answer.values, answer.bound)
+            elif not answer.proven:
+                return
+            self._reach *= 2
+
+    def _take(self, milp: Milp, values: list[float], bound: int) -> None:
+        solution, leaving = _ordered(milp, values)
         if solution is None:
-            cut.append(frozenset(leaving))
-            ceiling = min(ceiling, answer.bound)
-        elif best is None or solution.cost < best.cost:
-            best = solution
-        if now() >= deadline or (solution is not None and answer.proven):
-            break
-    return best, bound, bool(cut)
+            self.cut.append(frozenset(leaving))
+            self.ceiling = min(self.ceiling, bound)
+        elif solution.cost < self._limit:
+            self.best, self._limit = solution, solution.cost
 
 
 def _status(optimal: bool, cut: bool) -> str:

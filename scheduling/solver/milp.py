@@ -14,13 +14,12 @@ With a plan of cost C at hand only cheaper ones are asked for: ways, units and s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import ceil
 from typing import NamedTuple
 
-from scheduling.domain.defrag.bounds import NEVER, Offer, beside, can_leave
-from scheduling.domain.defrag.chains import SAFE, Charges, Surplus, least_charged
+from scheduling.domain.defrag.bounds import NEVER, SAFE, Least, Offer, can_leave, whole_cost
+from scheduling.domain.defrag.chains import Charges, Surplus, least_charged
 from scheduling.domain.defrag.model import Problem, Way
 from scheduling.domain.defrag.ordering import Arrivals, Kind, kind_of
 from scheduling.solver.highs import Answer, run
@@ -51,13 +50,12 @@ class Milp:
         self.program = Program()
         self._below = below
         self._charges = offered.charges
-        offers = offered.offers
         self.serves: dict[tuple[int, Way], int] = {}
         self.leaves: dict[int, int] = {}
         self.waits: dict[int, int] = {}
         self.pays: dict[int, int] = {}
         self.comes: dict[tuple[int, Kind], int] = {}
-        self._offers = [offer for offer in offers if beside(problem, offers, offer) < below]
+        self._offers = list(self._worthwhile(offered.offers))
         self._least = min((offer.own for offer in self._offers), default=NEVER)
         self._charged = least_charged(problem, self._offers)
         self._surplus = Surplus(problem, offered.charges)
@@ -77,6 +75,14 @@ class Milp:
         if not self._offers:
             return Answer(values=None, bound=self._below, proven=True)
         return run(self.program, self._below, seconds)
+
+    def _worthwhile(self, offers: Sequence[Offer]) -> Iterator[Offer]:
+        """Those that, with the cheapest ones beside them, cost less than the limit at least."""
+        others = Least(offers, lambda offer: offer.bound)
+        for offer in offers:
+            left = sum(self.problem.counts) - sum(offer.way.counts)
+            if whole_cost(offer.bound + others.of(left, without=offer.domain)) < self._below:
+                yield offer
 
     # ---- columns
 
@@ -101,7 +107,7 @@ class Milp:
 
     def _with(self, surplus: float) -> int:
         """What a plan costs at least in which a domain that does not serve adds so much."""
-        return ceil(self._charged + surplus - SAFE)
+        return whole_cost(self._charged + surplus)
 
     def _add_owners(self) -> None:
         for number, owner in enumerate(self.problem.owners):

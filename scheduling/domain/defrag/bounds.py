@@ -12,13 +12,16 @@ not move in one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from scheduling.domain.defrag.model import Problem, Unit, Way
 
 #: No price is as high.
 NEVER = 1 << 60
+#: Far below the smallest difference of two costs, far above what sums of floats are off.
+SAFE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,23 +83,35 @@ def offers(problem: Problem) -> list[Offer]:
     return found
 
 
+class Least:
+    """What slices cost at least, each domain taken at its cheapest price a slice, and for no more slices than it holds."""
+
+    def __init__(self, found: Iterable[Offer], price: Callable[[Offer], float]) -> None:
+        rates: dict[int, float] = {}
+        slices: dict[int, int] = {}
+        for offer in found:
+            count = sum(offer.way.counts)
+            rates[offer.domain] = min(price(offer) / count, rates.get(offer.domain, NEVER))
+            slices[offer.domain] = max(count, slices.get(offer.domain, 0))
+        self._rates = sorted((rate, domain, slices[domain]) for domain, rate in rates.items())
+
+    def of(self, slices: int, without: int = -1) -> float:
+        """So many slices in other domains than `without`."""
+        cost = 0.0
+        for rate, domain, most in self._rates:
+            if slices <= 0:
+                break
+            if domain != without:
+                cost += rate * min(slices, most)
+                slices -= most
+        return cost if slices <= 0 else NEVER
+
+
 def least(problem: Problem, found: Sequence[Offer]) -> int:
-    """What any plan costs at least, by the lemma alone: the cheapest bounds a slice, as many as there are slices."""
-    left = sum(problem.counts)
-    cost = 0.0
-    for offer in sorted(found, key=lambda offer: offer.bound / sum(offer.way.counts)):
-        slices = min(left, sum(offer.way.counts))
-        cost += offer.bound / sum(offer.way.counts) * slices
-        left -= slices
-        if not left:
-            return int(cost - 1e-6) + (cost > int(cost - 1e-6)) if cost else 0
-    return NEVER
+    """What any plan costs at least."""
+    return whole_cost(Least(found, lambda offer: offer.bound).of(sum(problem.counts)))
 
 
-def beside(problem: Problem, found: Sequence[Offer], offer: Offer) -> int:
-    """What any plan in which this offer is taken costs at least: its bound, and the cheapest ones a slice for the rest."""
-    left = sum(problem.counts) - sum(offer.way.counts)
-    if not left:
-        return offer.bound
-    rates = sorted(other.bound // sum(other.way.counts) for other in found if other.domain != offer.domain)
-    return offer.bound + (rates[0] * left if rates else NEVER)
+def whole_cost(cost: float) -> int:
+    """The least whole number that is no less; what sums of floats are off is left aside."""
+    return ceil(cost - SAFE) if cost < NEVER else NEVER

@@ -21,8 +21,9 @@ from scheduling.domain.defrag.ordering import arrange, arrivals_of
 MOST_TRIES = 48
 #: Domains tried for one unit that no domain has room for.
 MOST_DOMAINS = 4
-#: Moves that one try may look at.
-MOST_LOOKS = 1_500
+#: Domains that may be looked at to make room in, by one try, and by all.
+MOST_LOOKS = 1_000
+MOST_LOOKS_IN_ALL = 4_000
 #: How long a chain of moves may be.
 MOST_LINKS = 5
 
@@ -86,7 +87,8 @@ class _Cascade:
         self._offers = found
         self._units = by_domain(problem)
         self._flows = Flows(problem)
-        self._looks = 0
+        self._looks = 0  # that are left to this try
+        self._left = MOST_LOOKS_IN_ALL
         self._widest = max((unit.size for unit in problem.units), default=0)
         self._placing: list[int] = []  # size -> estimate of what a place for a unit of that size takes
         self._hosts: list[list[tuple[int, int]]] = []  # size -> (estimate, domain) where smaller units can make room for one
@@ -135,12 +137,13 @@ class _Cascade:
         for area in self.problem.areas or (-1,):
             inside = [offer for offer in ranked if area >> offer[1].domain & 1]
             for start in range(min(len(inside), max(4, MOST_TRIES // (len(self.problem.areas) or 1)))):
-                if inside[start][1].bound >= self.best:
+                if inside[start][1].bound >= self.best or self._left <= 0:
                     continue
                 mark = self._flows.mark()
-                self._looks = MOST_LOOKS
+                looks = self._looks = min(MOST_LOOKS, self._left)
                 if self._serve(inside, start):
                     yield self._flows
+                self._left -= looks - self._looks
                 self._flows.back(mark)
 
     def _ranked(self) -> list[tuple[int, Offer]]:

@@ -19,14 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 
-from scheduling.domain.defrag.bounds import NEVER, Offer, by_domain
+from scheduling.domain.defrag.bounds import NEVER, Least, Offer, by_domain, whole_cost
 from scheduling.domain.defrag.model import Problem
 
 ROUNDS = 4
-#: Far below the smallest difference of two costs, far above what sums of floats are off.
-SAFE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,15 +65,14 @@ def sharpen(problem: Problem, offers: Sequence[Offer], charges: Charges) -> tupl
             tables[offer.domain] = _least(problem, units[offer.domain], charges.by_size)
         bound = _bound(problem, offer, units[offer.domain], tables[offer.domain], charges.by_size)
         if bound < NEVER:
-            found.append(replace(offer, charged=bound, bound=max(offer.own, ceil(bound - SAFE))))
+            found.append(replace(offer, charged=bound, bound=max(offer.own, whole_cost(bound))))
     found.sort(key=lambda offer: (offer.bound, -sum(offer.way.counts), offer.domain))
     return tuple(found)
 
 
 def least_charged(problem: Problem, offers: Sequence[Offer]) -> float:
-    """What any plan costs at least by this lemma alone, whatever offers are taken: the cheapest a slice, as often as there are slices."""
-    rate = min((offer.charged / sum(offer.way.counts) for offer in offers), default=0.0)
-    return rate * sum(problem.counts)
+    """What any plan costs at least by this lemma alone, whatever offers are taken."""
+    return Least(offers, lambda offer: offer.charged).of(sum(problem.counts))
 
 
 def _bound(problem: Problem, offer: Offer, units: Sequence[int], table: Sequence[float], by_size: Sequence[float]) -> float:
