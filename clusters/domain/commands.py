@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from clusters.domain.defrag import Plan
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
@@ -143,6 +144,54 @@ class ResetBreaker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProposePlan:
+    """A search has found a plan that makes room."""
+
+    plan: Plan
+    reason: str  # what called for it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovePlan:
+    """Have a proposed plan carried out."""
+
+    plan: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectPlan:
+    """Do away with a proposed plan."""
+
+    plan: str
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRoom:
+    """Have whole domains freed of work: a plan is looked for, and proposed or carried out as the policy says."""
+
+    domains: int
+    by: str
+    reason: str = ""
+    at: Instant | None = None  # cluster time at which they are to be free; None = as soon as can be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropRoom:
+    """The domains are wanted no more, or no plan can free them."""
+
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewPlans:
+    """Do away with proposals that no longer hold; in auto mode approve those that the budgets allow by now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunPass:
     """Settle what stopped, recover what failed, place what waits."""
 
@@ -160,5 +209,11 @@ Command = (
     | ChangePolicy
     | SetRackState
     | ResetBreaker
+    | ProposePlan
+    | ApprovePlan
+    | RejectPlan
+    | RequestRoom
+    | DropRoom
+    | ReviewPlans
     | RunPass
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from clusters.domain.ids import Instant
 from clusters.domain.job_events import SliceAssignment
@@ -91,7 +92,53 @@ class ActivePlan:
     plan: Plan
     status: PlanStatus
     proposed_at: Instant
+    reason: str  # what called for it
     by: str = ""  # who approved it; "policy" in auto mode
     approved_at: Instant | None = None
-    done: int = 0  # moves that are complete
     asked_at: Instant | None = None  # when the victims were asked to checkpoint
+    begun: tuple[int, ...] = ()  # steps whose victims have been told to leave
+    ended: tuple[int, ...] = ()  # steps that are complete; one that turned out needless is, without having begun
+
+    @property
+    def done(self) -> int:
+        """How many moves are complete."""
+        return len(self.ended)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomRequest:
+    """Somebody wants whole domains free of work."""
+
+    domains: int
+    by: str
+    reason: str
+    at: Instant | None  # when they are to be free; None = as soon as can be
+    asked_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disturbed:
+    """A plan was approved that moves the job, or makes it wait."""
+
+    at: Instant
+    job: str
+    team: str
+
+
+def load_active(plain: dict[str, Any]) -> ActivePlan:
+    """The plan whose `asdict` this is."""
+    status, begun, ended = PlanStatus(plain["status"]), tuple(plain["begun"]), tuple(plain["ended"])
+    return ActivePlan(**{**plain, "plan": _load_plan(plain["plan"]), "status": status, "begun": begun, "ended": ended})
+
+
+def _load_plan(plain: dict[str, Any]) -> Plan:
+    rivals = tuple(Rival(**{**rival, "domains": tuple(rival["domains"])}) for rival in plain["rivals"])
+    moves = tuple(_load_move(move) for move in plain["moves"])
+    domains, nodes = tuple(plain["domains"]), tuple(plain["nodes"])
+    return Plan(**{**plain, "aim": PlanAim(plain["aim"]), "domains": domains, "nodes": nodes, "moves": moves, "rivals": rivals})
+
+
+def _load_move(plain: dict[str, Any]) -> PlanMove:
+    to = plain["to"]
+    place = None if to is None else SliceAssignment(domain=to["domain"], nodes=tuple(to["nodes"]), gpus=tuple(to["gpus"]))
+    return PlanMove(**{**plain, "nodes": tuple(plain["nodes"]), "to": place})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from clusters.domain.defrag import Plan, PlanStatus
+from clusters.domain.ids import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class DefragStepDone:
     VERSION: ClassVar[int] = 1
     plan: str
     step: int  # of the plan's moves, from 0
-    job: str
+    victim: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,4 +74,24 @@ class DefragAborted:
     VERSION: ClassVar[int] = 1
     plan: str
     status: PlanStatus  # aborted or expired
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomRequested:
+    """Somebody wants whole domains free of work, in place of what was wanted before. The next plan for domains answers it."""
+
+    VERSION: ClassVar[int] = 1
+    domains: int
+    by: str
+    reason: str
+    at: Instant | None = None  # when they are to be free; None = as soon as can be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomDropped:
+    """The domains are wanted no more, or no plan can free them."""
+
+    VERSION: ClassVar[int] = 1
+    by: str
     reason: str

@@ -63,12 +63,12 @@ def disrupt(state: ClusterState, job: Job, lost_gpus: int, cause: LossCause, at:
         job.disruption = replace(known, rollback=known.rollback + rollback)
 
 
-def leave_behind(state: ClusterState, job: Job, number: int, nodes: Sequence[str], at: Instant) -> None:
+def leave_behind(state: ClusterState, job: Job, number: int, nodes: Sequence[str], at: Instant, cause: LossCause) -> None:
     """A slice goes elsewhere; what it held in the memory of these nodes, which were well, is lost too."""
     part = job.slices[number]
     gpus = len(part.gpus) or gpus_on(state, nodes)
     part.nodes = [None] * len(part.nodes)
-    disrupt(state, job, gpus, LossCause.MOVED, at)
+    disrupt(state, job, gpus, cause, at)
 
 
 def end_disruption(state: ClusterState, job: Job, at: Instant) -> None:

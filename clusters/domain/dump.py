@@ -10,6 +10,7 @@ from typing import Any
 
 from clusters.domain.books import Condition
 from clusters.domain.clock import Clock
+from clusters.domain.defrag import Disturbed, RoomRequest, load_active
 from clusters.domain.health import Flag, Mark, Marks
 from clusters.domain.incidents import Breaker, Incident
 from clusters.domain.job_events import AfterStop
@@ -57,6 +58,8 @@ _JOB_FIELDS = (
     "swaps",
     "moves",
     "preemptions",
+    "disturbed_at",
+    "unwanted_at",
     "checkpoint_at",
     "checkpoint_step",
     "resumed_at",
@@ -91,6 +94,9 @@ def dump_state(state: ClusterState) -> Plain:
         "breaker": asdict(state.breaker) if state.breaker else None,
         "breaker_reset_at": state.breaker_reset_at,
         "reservations": [asdict(reservation) for _, reservation in sorted(state.reservations.items())],
+        "defrag": [asdict(plan) for _, plan in sorted(state.defrag.items())],
+        "room": asdict(state.room) if state.room else None,
+        "disturbed": [asdict(disturbed) for disturbed in state.disturbed],
     }
 
 
@@ -118,6 +124,9 @@ def load_state(plain: Plain) -> ClusterState:
     reservations = (Reservation(**{**kept, "nodes": tuple(kept["nodes"])}) for kept in plain["reservations"])
     state.reservations = {reservation.job: reservation for reservation in reservations}
     state.exclusive = {job.id for job in state.jobs.values() if job.request.exclusive}
+    state.defrag = {plan.id: plan for plan in map(load_active, plain["defrag"])}
+    state.room = RoomRequest(**plain["room"]) if plain["room"] else None
+    state.disturbed = [Disturbed(**disturbed) for disturbed in plain["disturbed"]]
     _load_incidents(state, plain)
     state.unbooked = [Loss(**{**plain_loss, "cause": LossCause(plain_loss["cause"])}) for plain_loss in plain["unbooked"]]
     state.lost_work = {(team, cause): (rollback, stall) for team, cause, rollback, stall in plain["lost_work"]}

@@ -10,7 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from clusters.domain import health_events, incident_events, inventory_events, job_events, signal_events, space_events, switch_events
+from clusters.domain import (
+    defrag_events,
+    health_events,
+    incident_events,
+    inventory_events,
+    job_events,
+    signal_events,
+    space_events,
+    switch_events,
+)
 from clusters.domain.ids import Instant
 from clusters.domain.policy import Policy
 
@@ -77,6 +86,15 @@ Payload = (
     | space_events.SpaceReserved
     | space_events.SpaceFreed
     | space_events.ReservationExpired
+    | defrag_events.DefragPlanned
+    | defrag_events.DefragApproved
+    | defrag_events.DefragRejected
+    | defrag_events.CheckpointRequested
+    | defrag_events.DefragStepDone
+    | defrag_events.DefragFinished
+    | defrag_events.DefragAborted
+    | defrag_events.RoomRequested
+    | defrag_events.RoomDropped
     | PolicyActivated
 )
 

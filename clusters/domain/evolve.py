@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clusters.domain import (
+    evolve_defrag,
     evolve_health,
     evolve_incidents,
     evolve_inventory,
@@ -38,6 +39,7 @@ _MODULES = (
     evolve_jobs,
     evolve_losses,
     evolve_space,
+    evolve_defrag,
 )
 
 HANDLERS: dict[str, Handler] = {cls.__name__: handler for module in _MODULES for cls, handler in module.HANDLERS.items()}

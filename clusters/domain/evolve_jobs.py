@@ -10,6 +10,7 @@ from clusters.domain.allocation import hold_slice, hold_spare, release_nodes, se
 from clusters.domain.disruption import end_disruption, give_up_work, leave_behind
 from clusters.domain.errors import BrokenInvariant
 from clusters.domain.events import Event
+from clusters.domain.evolve_defrag import begin_step, is_sent_away
 from clusters.domain.evolve_queue import await_others, dequeue, enqueue, forget_dependent, tell_dependents
 from clusters.domain.evolve_space import free_reservation
 from clusters.domain.exclusive import refresh_closed
@@ -140,7 +141,8 @@ def _stop_requested(state: ClusterState, event: Event, payload: ev.StopRequested
         job.leaving.update(name for name in payload.nodes if name in job.held_nodes)
         return
     if payload.after is ev.AfterStop.WAITING and job.state in ACTIVE:
-        give_up_work(state, job, LossCause.PREEMPTED, event.occurred_at)
+        cause = LossCause.DEFRAG if is_sent_away(state, job) else LossCause.PREEMPTED
+        give_up_work(state, job, cause, event.occurred_at)
     else:
         end_disruption(state, job, event.occurred_at)
     _leave_active(state, job)
@@ -187,12 +189,15 @@ def _swapped(state: ClusterState, _: Event, payload: ev.NodeSwapped) -> None:
 
 def _moved(state: ClusterState, event: Event, payload: ev.SliceMoved) -> None:
     job = state.jobs[payload.job]
+    planned = begin_step(state, job, payload.slice, payload.assignment)
     want_spares(state, job, wanted=False)
     job.generation = payload.generation
     job.leaving.update(name for name in payload.released if name in job.held_nodes)
     job.unstarted.difference_update(payload.released)
     if payload.released:
-        leave_behind(state, job, payload.slice, payload.released, event.occurred_at)
+        cause = LossCause.DEFRAG if planned else LossCause.MOVED
+        leave_behind(state, job, payload.slice, payload.released, event.occurred_at, cause)
+        job.disturbed_at = event.occurred_at
     job.slices[payload.slice] = hold_slice(state, job, payload.assignment)
     refresh_closed(state, job)
     want_spares(state, job, wanted=True)
@@ -218,9 +223,11 @@ def _stalled(state: ClusterState, _: Event, payload: ev.SliceStalled) -> None:
     job.counts = dict(payload.counts)
 
 
-def _preempted(state: ClusterState, _: Event, payload: ev.JobPreempted) -> None:
+def _preempted(state: ClusterState, event: Event, payload: ev.JobPreempted) -> None:
     """Told beside the StopRequested that takes its nodes back."""
     job = state.jobs[payload.job]
+    begin_step(state, job, 0, None)
+    job.disturbed_at = event.occurred_at
     job.preemptions += 1
     _count(state, "preemptions")
 

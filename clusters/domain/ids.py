@@ -25,3 +25,8 @@ def job_id(seq: int) -> str:
 def incident_id(seq: int) -> str:
     """The id of the incident whose IncidentOpened has position `seq`: `i000123`."""
     return f"i{seq:06d}"
+
+
+def plan_id(seq: int) -> str:
+    """The id of the plan whose DefragPlanned has position `seq`: `p000123`."""
+    return f"p{seq:06d}"

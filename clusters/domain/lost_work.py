@@ -23,6 +23,7 @@ class LossCause(StrEnum):
     NODE_LOST = "node-lost"  # unreachable, absent or removed
     WORK_STOPPED = "work-stopped"  # on a node that nothing else is said of
     MOVED = "moved"  # a slice went elsewhere though its nodes were well
+    DEFRAG = "defrag"  # a plan moved a slice of it, or made it wait, so that there is room for another
     PREEMPTED = "preempted"  # the whole job gave its nodes back, and waits again
 
 

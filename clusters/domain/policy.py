@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.teams import DEFAULT_CLASSES, TABLES, PriorityClass, Quota, Table
+from clusters.domain.teams import DEFAULT_CLASSES, TABLES, Exempt, PriorityClass, Quota, Table
 
 #: NVLink domains of 576 GPUs are announced; a wider bound costs nothing.
 MAX_SLICE = 1024
@@ -317,7 +317,6 @@ SETTINGS: tuple[Setting, ...] = (
         label="Mode",
         group=_DEFRAG,
         choices=DefragMode,
-        used=False,
         meaning="Whether moves that would free whole domains are made (auto), proposed (suggest), or not looked for (off).",
     ),
     Setting(
@@ -326,7 +325,6 @@ SETTINGS: tuple[Setting, ...] = (
         group=_DEFRAG,
         unit="seconds",
         high=7 * DAY_S,
-        used=False,
         meaning="A job must have been topology-blocked for so long before moves are planned for it.",
     ),
     Setting(
@@ -336,7 +334,6 @@ SETTINGS: tuple[Setting, ...] = (
         unit="workloads",
         low=1,
         high=1000,
-        used=False,
         meaning="The most workloads that one plan may move.",
     ),
     Setting(
@@ -345,8 +342,63 @@ SETTINGS: tuple[Setting, ...] = (
         group=_DEFRAG,
         unit="seconds",
         high=7 * DAY_S,
-        used=False,
-        meaning="A workload that was moved is left alone for so long.",
+        meaning="A workload that was moved or preempted is left alone for so long.",
+    ),
+    Setting(
+        name="defrag_may_wait",
+        label="Work may wait",
+        group=_DEFRAG,
+        switch=True,
+        meaning="Whether a plan may have work stop and wait where nothing else helps. Otherwise all that leaves has a place to go to.",
+    ),
+    Setting(
+        name="defrag_use_spares",
+        label="Moves use spares",
+        group=_DEFRAG,
+        switch=True,
+        meaning="Whether work that moves may take spares that its new domain owes.",
+    ),
+    Setting(
+        name="defrag_grace_s",
+        label="Grace for checkpoints",
+        group=_DEFRAG,
+        unit="seconds",
+        high=3_600,
+        meaning="Work that is to move is asked to save its progress first, and has so long for it.",
+    ),
+    Setting(
+        name="defrag_claim_s",
+        label="Freed space is kept for",
+        group=_DEFRAG,
+        unit="seconds",
+        low=60,
+        high=DAY_S,
+        meaning="What a plan frees is kept for its job for so long from the plan's approval.",
+    ),
+    Setting(
+        name="defrag_jobs_per_hour",
+        label="Jobs disturbed an hour",
+        group=_DEFRAG,
+        unit="jobs",
+        high=10_000,
+        meaning="Auto mode disturbs no more jobs in an hour. A person who approves a plan is not bound by it.",
+    ),
+    Setting(
+        name="defrag_team_per_hour",
+        label="Jobs of one team an hour",
+        group=_DEFRAG,
+        unit="jobs",
+        high=10_000,
+        meaning="Auto mode disturbs no more jobs of one team in an hour.",
+    ),
+    Setting(
+        name="defrag_seconds",
+        label="Time of a search",
+        group=_DEFRAG,
+        unit="seconds",
+        low=1,
+        high=60,
+        meaning="So long the exact search for a plan may take; then the best plan found so far is taken, and says what is not known.",
     ),
 )
 
@@ -382,9 +434,17 @@ class Policy:
     incident_nodes: int = 2
     incident_rack_nodes: int = 3
     defrag_mode: DefragMode = DefragMode.SUGGEST
-    defrag_wait_s: int = 600
+    defrag_wait_s: int = 60
     defrag_moves: int = 8
     defrag_cooldown_s: int = 3_600
+    defrag_may_wait: bool = False
+    defrag_use_spares: bool = False
+    defrag_grace_s: int = 60
+    defrag_claim_s: int = 1_800
+    defrag_jobs_per_hour: int = 12
+    defrag_team_per_hour: int = 6
+    defrag_seconds: int = 4
+    exempt: tuple[Exempt, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse values out of range; raises InvalidRequest."""

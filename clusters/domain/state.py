@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.clock import Clock
+from clusters.domain.defrag import ActivePlan, Disturbed, RoomRequest
 from clusters.domain.exclusive import closed_domains
 from clusters.domain.health import SCHEDULER, Flag, Marks
 from clusters.domain.ids import Instant
@@ -128,6 +129,7 @@ class Job:
         "checkpoint_step",
         "counts",
         "disruption",
+        "disturbed_at",
         "generation",
         "held_nodes",
         "id",
@@ -152,6 +154,7 @@ class Job:
         "submitted_by",
         "swaps",
         "unstarted",
+        "unwanted_at",
     )
 
     def __init__(self, *, id: str, seq: int, request: JobRequest, submitted_by: str, submitted_at: Instant) -> None:
@@ -183,6 +186,8 @@ class Job:
         self.swaps = 0
         self.moves = 0
         self.preemptions = 0
+        self.disturbed_at: Instant | None = None  # when it was last moved from nodes that were well, or preempted
+        self.unwanted_at: Instant | None = None  # when a person last rejected a plan that makes room for it
         self.checkpoint_at: Instant | None = None  # of the last checkpoint reported
         self.checkpoint_step = 0  # that it holds
         self.resumed_at: Instant | None = None  # when work of the present placement last ran everywhere again
@@ -234,6 +239,9 @@ class ClusterState:
         self.plans: dict[str, list[int]] = {}  # plan -> positions of its ArrivalsPlanned events
         self.arrived: dict[str, int] = {}  # plan -> rows submitted so far
         self.reservations: dict[str, Reservation] = {}  # by the job they are for
+        self.defrag: dict[str, ActivePlan] = {}  # plans that wait for a decision or run, by id
+        self.room: RoomRequest | None = None  # whole domains that somebody wants, and no plan frees yet
+        self.disturbed: list[Disturbed] = []  # by plans approved in the hour before the last approval
         self.exclusive: set[str] = set()  # jobs that let no other work into their domains
         self.unbooked: list[Loss] = []  # disruptions that are over, not in the log yet
         self.lost_work: dict[tuple[str, str], tuple[int, int]] = {}  # (team, cause) -> rollback and stall, in GPU-seconds

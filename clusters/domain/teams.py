@@ -1,4 +1,4 @@
-"""The tables of the policy: classes of priority, and quotas of teams.
+"""The tables of the policy: classes of priority, quotas of teams, and teams that plans leave alone.
 
 A table is a setting with rows. Each is described once, in `TABLES`; page, API, guide and validation read it there, as they read `SETTINGS`.
 """
@@ -38,8 +38,15 @@ class Quota:
     borrow: int | None = None  # the most GPUs above them; None = all that others leave
 
 
-Row = PriorityClass | Quota
-Rows = tuple[PriorityClass, ...] | tuple[Quota, ...]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exempt:
+    """A team whose work no plan moves."""
+
+    team: str
+
+
+Row = PriorityClass | Quota | Exempt
+Rows = tuple[PriorityClass, ...] | tuple[Quota, ...] | tuple[Exempt, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +84,7 @@ class Table:
     label: str
     group: str
     meaning: str
-    row: type[PriorityClass | Quota]
+    row: type[Row]
     columns: tuple[Column, ...]
     least: int
     most: int
@@ -150,7 +157,18 @@ QUOTAS = Table(
     "that has no row. A team without a quota may use all. Who waits within its quota gets back what others have borrowed.",
 )
 
-TABLES: tuple[Table, ...] = (CLASSES, QUOTAS)
+EXEMPT = Table(
+    name="exempt",
+    label="Exempt teams",
+    group="Defragmentation",
+    row=Exempt,
+    least=0,
+    most=1_000,
+    columns=(Column(name="team", label="Team", text=True),),
+    meaning="Teams whose work is never moved, nor made to wait, so that there is room for another.",
+)
+
+TABLES: tuple[Table, ...] = (CLASSES, QUOTAS, EXEMPT)
 
 
 def class_of(classes: Sequence[PriorityClass], name: str) -> PriorityClass:

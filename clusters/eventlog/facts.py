@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from clusters.domain.defrag_events import DefragPlanned
 from clusters.domain.errors import InvalidRequest, SourceSequence
 from clusters.domain.events import (
     MAX_SOURCE,
@@ -16,7 +17,8 @@ from clusters.domain.events import (
     PolicyActivated,
     subject_of,
 )
-from clusters.domain.ids import Instant, job_id
+from clusters.domain.ids import Instant, incident_id, job_id, plan_id
+from clusters.domain.incident_events import IncidentOpened
 from clusters.domain.inventory_events import ClusterCreated
 from clusters.domain.job_events import JobPlaced, JobSubmitted, NodeSwapped, SliceMoved
 from clusters.eventlog.request import Request
@@ -32,6 +34,8 @@ PLACEMENTS = (JobPlaced, NodeSwapped, SliceMoved)
 
 #: Only the control plane itself sets policies and opens logs.
 _NO_FACTS = frozenset({*PLACEMENTS, PolicyActivated, ClusterCreated})
+
+_NAMED_BY_POSITION: dict[type, Callable[[int], str]] = {JobSubmitted: job_id, IncidentOpened: incident_id, DefragPlanned: plan_id}
 
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_CLUSTER - 1}}}")
 
@@ -127,8 +131,9 @@ def number_decision(request: Request, payloads: Iterable[Payload], first: int, n
 
 
 def subject_at(payload: Payload, seq: int) -> str:
-    """What the event at a position is about: a submission is about the job that gets its id from there."""
-    return job_id(seq) if type(payload) is JobSubmitted else subject_of(payload)
+    """What the event at a position is about: a submission is about the job that gets its id from there, and so on."""
+    named = _NAMED_BY_POSITION.get(type(payload))
+    return named(seq) if named is not None else subject_of(payload)
 
 
 def same_fact(event: Event | NewEvent, fact: NewEvent) -> bool:

@@ -60,7 +60,7 @@ def _simple_request(request: Fields) -> Fields:
 
 
 def _policy_activated_2(fields: Fields) -> Fields:
-    """Nothing was kept for jobs that wait, there were no classes and no quotas, and neither reasons nor incidents had settings."""
+    """Nothing was kept for jobs that wait, there were no classes, quotas and exempt teams, and reasons, incidents and plans had no settings."""
     since = {
         "classes": [{"name": "standard", "priority": 0, "ageing": 0}],
         "quotas": [],
@@ -76,6 +76,14 @@ def _policy_activated_2(fields: Fields) -> Fields:
         "flap_window_h": 24,
         "incident_nodes": 2,
         "incident_rack_nodes": 3,
+        "defrag_may_wait": False,
+        "defrag_use_spares": False,
+        "defrag_grace_s": 60,
+        "defrag_claim_s": 1_800,
+        "defrag_jobs_per_hour": 12,
+        "defrag_team_per_hour": 6,
+        "defrag_seconds": 4,
+        "exempt": [],
     }
     return {**fields, "policy": {**since, **fields["policy"]}}
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from clusters.domain import defrag_events as defrag
 from clusters.domain import health_events as health
 from clusters.domain import incident_events as incidents
 from clusters.domain import inventory_events as inventory
@@ -70,6 +71,9 @@ _TONES: dict[type, str] = {
     jobs.SliceMoved: "warn",
     jobs.JobPreempted: "warn",
     jobs.WorkLost: "warn",
+    defrag.DefragPlanned: "warn",
+    defrag.DefragAborted: "warn",
+    defrag.DefragFinished: "good",
     jobs.JobRequeued: "warn",
     jobs.JobFailed: "bad",
     jobs.JobFinished: "good",
@@ -174,8 +178,16 @@ LOSS_CAUSES: dict[LossCause, str] = {
     LossCause.NODE_LOST: "a node was lost",
     LossCause.WORK_STOPPED: "work stopped on a node",
     LossCause.MOVED: "a slice was moved",
+    LossCause.DEFRAG: "it made room for another",
     LossCause.PREEMPTED: "it gave its nodes back",
 }
+
+
+def _planned(event: defrag.DefragPlanned) -> Words:
+    plan = event.proposal
+    moved = len({move.job for move in plan.moves})
+    aim = f"for job {plan.job}" if plan.job else f"of {_many(len(plan.domains), 'whole domain')}"
+    return f"Plan to make room {aim}: {_many(moved, 'job')} would give way", event.reason
 
 
 def _switch(what: str) -> Callable[[Any], Words]:
@@ -237,5 +249,14 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     space.SpaceReserved: lambda event: (f"{_many(len(event.nodes), 'node')} reserved", event.reason),
     space.SpaceFreed: _job("Reservation given up"),
     space.ReservationExpired: _job("Reservation expired"),
+    defrag.DefragPlanned: _planned,
+    defrag.DefragApproved: lambda event: (f"Plan {event.plan} approved", f"by {event.by}"),
+    defrag.DefragRejected: lambda event: (f"Plan {event.plan} rejected by {event.by}", event.reason),
+    defrag.CheckpointRequested: _job("Asked to save its progress"),
+    defrag.DefragStepDone: lambda event: (f"Step {event.step + 1} of plan {event.plan} is done", f"job {event.victim}"),
+    defrag.DefragFinished: lambda event: (f"Plan {event.plan} finished", event.reason),
+    defrag.DefragAborted: lambda event: (f"Plan {event.plan} {event.status}", event.reason),
+    defrag.RoomRequested: lambda event: (f"{_many(event.domains, 'whole domain')} wanted by {event.by}", event.reason),
+    defrag.RoomDropped: lambda event: ("Whole domains are wanted no more", event.reason),
     PolicyActivated: lambda event: (f"Policy {event.version} in force", event.reason),
 }

@@ -80,7 +80,8 @@ class World:
         """Decide and fold."""
         outcome = decide(self.state, command, self.now)
         if isinstance(outcome, Decision):
-            self.add(*outcome.events, source="scheduler" if isinstance(command, RunPass) else f"user:{command.by}")
+            by = getattr(command, "by", None)
+            self.add(*outcome.events, source="scheduler" if by is None else f"user:{by}")
         return outcome
 
     def submit(self, request: JobRequest) -> str:

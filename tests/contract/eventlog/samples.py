@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from clusters.domain import defrag_events as defrag
 from clusters.domain import health_events as health
 from clusters.domain import incident_events as incidents
 from clusters.domain import inventory_events as inventory
@@ -18,6 +19,7 @@ from clusters.domain import signal_events as signals
 from clusters.domain import space_events as space
 from clusters.domain import switch_events as switches
 from clusters.domain.constraints import JobPart, Layer, LevelMode, ParallelPlan
+from clusters.domain.defrag import Plan, PlanAim, PlanMove, PlanStatus, Rival
 from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
 from clusters.domain.health import Flag
 from clusters.domain.jobs import JobKind, JobRequest, Recovery
@@ -25,7 +27,7 @@ from clusters.domain.lost_work import LossCause
 from clusters.domain.policy import Backfill, DefragMode, Policy, QueueOrder, SparesScope
 from clusters.domain.racks import RackState
 from clusters.domain.signals import SignalKind, SignalScope
-from clusters.domain.teams import PriorityClass, Quota
+from clusters.domain.teams import Exempt, PriorityClass, Quota
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -69,6 +71,26 @@ _SLICE = jobs.SliceAssignment(domain="a1b2.1", nodes=("r1-n01", "r1-n02"))
 _COUNTS: dict[str, int | str] = {"needed": 16, "free": 12, "level": "domain"}
 _NODE = "r1-n01"
 _JOB = "j000123"
+_PLAN = "p000140"
+_PROPOSAL = Plan(
+    aim=PlanAim.JOB,
+    job="j000200",
+    domains=("a1b2.1",),
+    nodes=(_NODE, "r1-n02"),
+    moves=(
+        PlanMove(job="j000100", generation=1, slice=0, domain="a1b2.1", nodes=("r1-n02",), to=None, cost=9_000, lost=4_500),
+        PlanMove(job=_JOB, generation=3, slice=1, domain="a1b2.1", nodes=(_NODE,), to=_SLICE, cost=1_200, lost=600),
+    ),
+    cost=10_200,
+    bound=9_800,
+    slice_only=9_000,
+    rivals=(Rival(domains=("c3d4.1",), cost=None, reason="j000101 is interactive"),),
+    solver="highs",
+    status="time limit",
+    seconds=3.5,
+    at_seq=139,
+    at=60,
+)
 
 SAMPLES: tuple[Payload, ...] = (
     inventory.ClusterCreated(name="lab", connector="simulated", options={"failure_rate": 0.002}),
@@ -138,6 +160,15 @@ SAMPLES: tuple[Payload, ...] = (
     space.SpaceReserved(job=_JOB, nodes=(_NODE, "r1-n02"), starts_at=50, expires_at=90, reason="first in the queue"),
     space.SpaceFreed(job=_JOB, reason="a better place"),
     space.ReservationExpired(job=_JOB, reason="not used in time"),
+    defrag.DefragPlanned(proposal=_PROPOSAL, reason="it has been topology-blocked for 2 min"),
+    defrag.DefragApproved(plan=_PLAN, by="policy"),
+    defrag.DefragRejected(plan=_PLAN, by="ada", reason="not tonight"),
+    defrag.CheckpointRequested(job=_JOB, generation=3, plan=_PLAN, reason="makes room for job j000200"),
+    defrag.DefragStepDone(plan=_PLAN, step=1, victim=_JOB),
+    defrag.DefragFinished(plan=_PLAN, reason="job j000200 has its nodes"),
+    defrag.DefragAborted(plan=_PLAN, status=PlanStatus.EXPIRED, reason="job j000200 no longer waits"),
+    defrag.RoomRequested(domains=3, by="ada", reason="maintenance", at=99),
+    defrag.RoomDropped(by="ada", reason="not needed"),
     PolicyActivated(
         version=2,
         policy=Policy(
@@ -171,6 +202,14 @@ SAMPLES: tuple[Payload, ...] = (
             defrag_wait_s=900,
             defrag_moves=3,
             defrag_cooldown_s=7_200,
+            defrag_may_wait=True,
+            defrag_use_spares=True,
+            defrag_grace_s=90,
+            defrag_claim_s=900,
+            defrag_jobs_per_hour=20,
+            defrag_team_per_hour=5,
+            defrag_seconds=8,
+            exempt=(Exempt(team="serving"),),
         ),
         reason="more spares",
         by="ada",
@@ -184,6 +223,7 @@ _OLD_POLICY = Policy(
     refusal_settle_s=0,
     incident_memory_s=0,
     defrag_mode=DefragMode.AUTO,
+    defrag_wait_s=600,
 )
 
 #: What older versions must come to when they are read: (kind, version) -> payload of today.
