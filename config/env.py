@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clusters.signals.fetching import TOKEN_VARIABLE
 from config.database import DatabaseUrlError, connection_settings
 from config.logs import FORMATS, TEXT
 from config.secret import SECRET_FILE, ensure_secret, read_secret
@@ -276,7 +277,7 @@ def _metrics_token(environ: Mapping[str, str], problems: list[Problem]) -> str:
 
 def _unknown_names(environ: Mapping[str, str], problems: list[Problem]) -> None:
     for name in sorted(environ):
-        if name.startswith("SLICEKEEPER_") and name not in KNOWN:
+        if name.startswith("SLICEKEEPER_") and name not in KNOWN and not name.startswith(TOKEN_VARIABLE):
             near = difflib.get_close_matches(name, KNOWN, n=1)
             problems.append(
                 Problem(

@@ -23,6 +23,9 @@ DEADLINE_SECONDS = 20.0
 MAX_BYTES = 32 * 1024 * 1024
 CHUNK = 64 * 1024
 
+#: The variable that holds a source's token is this and the source's name in capitals, with _ for what is no letter or digit.
+TOKEN_VARIABLE = "SLICEKEEPER_SIGNAL_TOKEN_"
+
 _PORTS = {"http": 80, "https": 443}
 #: Characters of a URL's path and query that go as they are; quotes and braces of a Prometheus selector do not.
 _AS_THEY_ARE = "%/:=&?~+!$,;'@()*[]-._"

@@ -20,12 +20,13 @@ from clusters.domain.evolve_signals import heard_of
 from clusters.domain.fabric import is_joined
 from clusters.domain.ids import Instant
 from clusters.domain.signal_events import SignalReceived
-from clusters.domain.signals import Heard, SignalScope, changes, remember
+from clusters.domain.signals import Heard, SignalKind, SignalScope, changes, remember
 from clusters.domain.state import ClusterState
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, default_log
 from clusters.signals import figures
 from clusters.signals.model import Signal
+from clusters.signals.order import Orders
 
 #: Signals of one append: the log is locked for about 10 ms.
 MAX_BATCH = 1_000
@@ -36,6 +37,9 @@ PREFIX = "signal:"
 DIGEST_BYTES = 8
 #: How often a batch is worked out anew when another one with the same ids comes in at the same time.
 ATTEMPTS = 3
+
+
+_orders = Orders()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,11 +151,17 @@ class _Sorting:
         at = self._now if signal.occurred_at is None else min(self._now, self._state.clock.reading(signal.occurred_at))
         window = self._windows.setdefault(signal.node, list(self._state.nodes[signal.node].signals))
         heard = heard_of(payload, self._seq + 1, at if signal.seq is None else signal.seq, at, self._source)
-        if not changes(window, heard):
+        early = signal.seq is not None and not _orders.has_come(self._state.name, self._source, signal.seq)
+        if not changes(window, heard) and not (early and _holds(signal)):
             return None
         self._seq += 1
         remember(window, heard)
         return at
+
+
+def _holds(signal: Signal) -> bool:
+    """Whether the signal holds until the source says otherwise, so that a late one of before must not get its place."""
+    return signal.lasting or signal.kind is SignalKind.RECOVERED
 
 
 def _said(signal: Signal, *, shared: bool) -> SignalReceived:

@@ -19,7 +19,7 @@ from clusters.domain.ids import SECOND, Instant
 from clusters.domain.signals import SignalKind
 from clusters.eventlog.log import wall_now
 from clusters.signals import alertmanager, dcgm, kubernetes, slurm
-from clusters.signals.fetching import FetchError, check_url, fetch
+from clusters.signals.fetching import TOKEN_VARIABLE, FetchError, check_url, fetch
 from clusters.signals.intake import product_of, signals_receive, source_of
 from clusters.signals.model import Collector, Parsed, Signal, mapping, text
 from clusters.signals.models import MAX_ERROR, MAX_NAME, SignalSource
@@ -28,8 +28,6 @@ EVERY_S = (5, 3_600)
 DEFAULT_EVERY_S = 30
 #: Pages of a list of nodes that are asked for.
 MAX_PAGES = 50
-#: The variable that holds a source's bearer token is this and the source's name in capitals, with _ for what is no letter or digit.
-TOKEN_VARIABLE = "SLICEKEEPER_SIGNAL_TOKEN_"
 
 #: Who speaks for what is fetched: no user can be called so.
 POLL = "(fetched)"

@@ -59,6 +59,7 @@ def test_a_redis_url_means_several_processes_behind_https(tmp_path: Path) -> Non
         ({env.BIND: "0.0.0.0"}, ["W001"]),
         ({env.REDIS_URL: "redis://r", env.SECRET_KEY: SECRET}, ["W001"]),
         ({"SLICEKEEPER_DATABSE_URL": "x"}, ["W002"]),
+        ({"SLICEKEEPER_SIGNAL_TOKEN_WEST": "x"}, []),
         ({env.ALLOWED_HOSTS: "gpu.example.org, 10.1.2.3,[::2],.lab.example"}, []),
         ({env.BIND: "::1"}, []),
         ({env.DATABASE_URL: "", env.REDIS_URL: "", env.ALLOWED_HOSTS: ""}, []),
