@@ -126,6 +126,7 @@ class _Sorting:
         for signal in signals:
             node = self._state.nodes.get(signal.node)
             key = _key(signal)
+            early = signal.seq is not None and not _orders.has_come(self._state.name, self._source, signal.seq)
             payload = _said(signal, shared=signal.scope is SignalScope.SHARED and (node is None or is_joined(node)))
             if node is None:
                 self.counts["unknown"] += 1
@@ -133,7 +134,7 @@ class _Sorting:
             elif key in self._known:
                 self._compare(key, payload)
                 self.counts["repeated"] += 1
-            elif (at := self._change(signal, payload)) is None:
+            elif (at := self._change(signal, payload, early=early)) is None:
                 self.counts["unchanged"] += 1
             else:
                 if key:
@@ -146,12 +147,11 @@ class _Sorting:
         if before is None or (before.node, before.code, before.kind) != (payload.node, payload.code, payload.kind):
             raise SourceConflict(f"source {self._source!r} has sent {key!r} before with other content; give what differs another id")
 
-    def _change(self, signal: Signal, payload: SignalReceived) -> Instant | None:
+    def _change(self, signal: Signal, payload: SignalReceived, *, early: bool) -> Instant | None:
         """When it happened, in cluster time; None where the window of the node says as much already."""
         at = self._now if signal.occurred_at is None else min(self._now, self._state.clock.reading(signal.occurred_at))
         window = self._windows.setdefault(signal.node, list(self._state.nodes[signal.node].signals))
         heard = heard_of(payload, self._seq + 1, at if signal.seq is None else signal.seq, at, self._source)
-        early = signal.seq is not None and not _orders.has_come(self._state.name, self._source, signal.seq)
         if not changes(window, heard) and not (early and _holds(signal)):
             return None
         self._seq += 1
