@@ -36,6 +36,11 @@ class _Cut:
     tails: tuple[int, ...]  # runs of the next layer in the shorter run of each; the last: 0
     tail: tuple[int, ...]  # slices of the shorter innermost run; empty for none
 
+    @property
+    def hosted(self) -> bool:
+        """Whether there is a shorter run on some layer, for which a place must be found on each."""
+        return bool(self.tail or any(self.tails))
+
 
 @dataclass(slots=True, kw_only=True)
 class _Group:
@@ -111,19 +116,19 @@ def _first(sizes: Sequence[int], nodes: int) -> Iterator[int]:
 def _counted(rooms: Rooms, cut: _Cut, bins: Sequence[Bin]) -> _Group:
     """All these domains as a tree of groups with what each can take; the top counts outermost runs."""
     top = _Group(inner=[_group(rooms, cut, members, 0) for _, members in by_group(rooms, bins, cut.levels[0])])
-    _sum_up(top, 1, 0, hosted=bool(cut.tail))
+    _sum_up(top, 1, 0, hosted=cut.hosted)
     return top
 
 
 def _group(rooms: Rooms, cut: _Cut, bins: Sequence[Bin], depth: int) -> _Group:
     if depth + 1 == len(cut.levels):
         group = _Group(bins=bins, full=_most(bins, cut.run, ()))
-        if cut.tail:
+        if cut.hosted:
             group.hosting = _most(bins, cut.run, cut.tail)
         return group
     inner = [_group(rooms, cut, members, depth + 1) for _, members in by_group(rooms, bins, cut.levels[depth + 1])]
     group = _Group(inner=inner)
-    _sum_up(group, cut.ratios[depth], cut.tails[depth], hosted=bool(cut.tail))
+    _sum_up(group, cut.ratios[depth], cut.tails[depth], hosted=cut.hosted)
     return group
 
 
@@ -177,10 +182,9 @@ def _slices(cut: _Cut, top: _Group) -> int:
 
 def _given(rooms: Rooms, cut: _Cut, top: _Group) -> Seats:
     """The slices in rank order; none where they do not all fit."""
-    hosted = bool(cut.tail)
-    if (top.hosting if hosted else top.full) < cut.runs:
+    if (top.hosting if cut.hosted else top.full) < cut.runs:
         return ()
-    return tuple(_give(rooms, cut, top, (-1, cut.runs, hosted)))
+    return tuple(_give(rooms, cut, top, (-1, cut.runs, cut.hosted)))
 
 
 def _give(rooms: Rooms, cut: _Cut, group: _Group, task: tuple[int, int, bool]) -> Iterator[tuple[int, int]]:

@@ -119,6 +119,11 @@ LAYERS = {
         ask(38, layers=layers(block=32), tail=True, spares=0),
         "r1:16 r2:16 r5:6",
     ),
+    "a tail that is whole runs of the inner layer": Case(
+        cluster(),
+        ask(48, max_slice=8, layers=layers(block=32, rack=16), tail=True),
+        "r1:8 r1:8 r2:8 r2:8 r3:8 r3:8",
+    ),
     "a tail that finds no room beside the run": Case(
         cluster(r1=16, r2=16, r3=0, r4=0, r5=5, r6=0, r7=0, r8=0),
         ask(38, layers=layers(block=32), tail=True, spares=0),
