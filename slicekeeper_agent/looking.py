@@ -1,7 +1,7 @@
 """What the agent sees: signals of the kernel log, and the changes of what lasts.
 
-A report of the GPUs says the same thing every time; only what is different from the report before is sent, and all of it once in a while,
-so that a server that has forgotten knows again.
+A report of the GPUs says the same thing every time; only what is different from the report before is sent, and what is wrong once in a
+while again, so that a server that has forgotten knows it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ logger = logging.getLogger("slicekeeper_agent")
 
 COMMAND_SECONDS = 60.0
 MAX_OUTPUT = nvidia_smi.MAX_CHARACTERS
-#: Everything is said again after this time (seconds).
+#: What is wrong is said again after this time (seconds).
 SAY_AGAIN_SECONDS = 900.0
 
 IMEX = "imex"
@@ -43,7 +43,7 @@ class Looking:
         self._boot = boot
         self._booted_at = booted_at
         self._standing: dict[tuple[str, str], tuple[object, ...]] = {}  # (check, component) -> what was last said of it
-        self._all_said: float | None = None
+        self._last_said: float | None = None
 
     def kernel(self, lines: Sequence[str]) -> Iterator[Signal]:
         """Signals of new lines."""
@@ -82,9 +82,9 @@ class Looking:
         return Signal(node=self._node, code="agent:command", kind=kind, check="command", component=command, text=text, lasting=True)
 
     def _changed(self, signals: Sequence[Signal], at: float) -> Iterator[Signal]:
-        if self._all_said is None or at - self._all_said >= SAY_AGAIN_SECONDS:
-            self._all_said = at
-            self._standing.clear()
+        if self._last_said is None or at - self._last_said >= SAY_AGAIN_SECONDS:
+            self._last_said = at
+            self._standing = {what: said for what, said in self._standing.items() if SignalKind.RECOVERED in said}
         yield from self._new(signals)
 
     def _new(self, signals: Sequence[Signal]) -> Iterator[Signal]:

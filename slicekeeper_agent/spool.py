@@ -1,7 +1,7 @@
 """Signals that wait to be sent: a file of lines, bounded, and numbered so that the server knows each again.
 
-Numbers rise for good: they begin at the milliseconds of the clock, so an agent that has lost its files does not use one twice. At the limit
-the oldest signals go; how many, is told with the next that is sent.
+Numbers rise by one and without a gap, through restarts, so that the server sees what is missing. They begin at the milliseconds of the
+clock: an agent that has lost its files does not use one twice. At the limit the oldest signals go.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = "spool.jsonl"
+LAST = "last"  # in the first line: the last number that was given
 #: The file is written anew when so much of it has been sent.
 COMPACT_BYTES = 256 * 1024
 
@@ -32,8 +33,9 @@ class Spool:
         self._size = 0
         self._gone = 0  # bytes of the file that were sent or dropped
         self.dropped = 0  # since the last time that was told
-        self._last = 0
+        self._last = 0  # the last number given
         self._load()
+        self._last = self._last or int(time.time() * 1000)
         self._file = self._path.open("ab")
         self._rewrite()  # without what a crash cut off: the next line would be joined to it
 
@@ -42,7 +44,7 @@ class Spool:
 
     def add(self, signal: Mapping[str, Any]) -> None:
         """Number a signal and keep it."""
-        self._last = max(self._last + 1, int(time.time() * 1000))
+        self._last += 1
         numbered = {**signal, "seq": self._last}
         line = json.dumps(numbered, separators=(",", ":")).encode() + b"\n"
         self._file.write(line)
@@ -97,6 +99,7 @@ class Spool:
         """Replace the file by what waits; a crash leaves the old one, and the server knows what it has seen."""
         fresh = self._path.with_suffix(".new")
         with fresh.open("wb") as file:
+            file.write(json.dumps({LAST: self._last}).encode() + b"\n")
             for signal, _ in self._waiting:
                 file.write(json.dumps(signal, separators=(",", ":")).encode() + b"\n")
             file.flush()
@@ -114,11 +117,13 @@ class Spool:
             return
         for line in lines:
             try:
-                signal = json.loads(line)
-                number = signal["seq"]
-            except (ValueError, KeyError, TypeError):
+                kept = json.loads(line)
+            except ValueError:
                 continue
-            if isinstance(number, int) and isinstance(signal, dict):
-                self._waiting.append((signal, len(line)))
+            number = kept.get("seq", kept.get(LAST)) if isinstance(kept, dict) else None
+            if not isinstance(number, int):
+                continue
+            self._last = max(self._last, number)
+            if LAST not in kept:
+                self._waiting.append((kept, len(line)))
                 self._size += len(line)
-                self._last = max(self._last, number)
