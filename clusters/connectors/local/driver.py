@@ -1,16 +1,19 @@
-"""What carries a local fleet: it follows the log, lets the fleet do what is decided, and tells the log what happens."""
+"""What carries a local fleet: it follows the log, lets the fleet do what is decided, and tells the log what happens.
+
+A turn that fails, because the database is away, loses nothing: what was not acknowledged is told by the next one.
+"""
 
 from __future__ import annotations
 
 from clusters.connectors.base import Slot, Work
 from clusters.connectors.effects import carry_out, effect_of
 from clusters.connectors.local.fleet import LOCAL_SOURCE, LocalFleet, Program
-from clusters.domain.clock import cluster_now
+from clusters.domain.clock import Clock
 from clusters.domain.events import Event
 from clusters.domain.health import Flag
 from clusters.domain.health_events import NodeFailed, RepairFinished
 from clusters.domain.ids import Instant
-from clusters.domain.inventory_events import NodeRegistered, NodeRemoved
+from clusters.domain.inventory_events import ClockSet, NodeRegistered, NodeRemoved
 from clusters.domain.jobs import JobState
 from clusters.domain.state import Job, Node
 from clusters.eventlog.log import wall_now
@@ -31,6 +34,7 @@ class LocalDriver:
         self.fleet = LocalFleet(program, self._now, f"{wall_now():x}")
         with log.live(cluster).reading() as state:
             self._position = state.seq
+            self._clock = state.clock
             nodes = list(state.nodes.values())
             fresh = [(_work_of(job), job.generation, _slots_of(job)) for job in state.jobs.values() if _is_fresh(job)]
             left = [(job.id, job.generation, dict(job.held_nodes)) for job in state.jobs.values() if not _is_fresh(job)]
@@ -46,8 +50,8 @@ class LocalDriver:
     def turn(self) -> None:
         """Do what was decided, listen to the nodes for a moment, and tell what they say."""
         for event in self._log.read(self._cluster, self._position):
+            self._take(event)  # taken again if anything goes wrong: effects work once
             self._position = event.seq
-            self._take(event)
         self.fleet.pump(LOOK_SECONDS)
         observed = self.fleet.observe(self._cursor)
         if observed.facts:
@@ -59,12 +63,14 @@ class LocalDriver:
         self.fleet.close()
 
     def _now(self) -> Instant:
-        with self._log.live(self._cluster).reading() as state:
-            return cluster_now(state, wall_now())
+        """Asks no database: what nodes say is kept, and told once the log can be written again."""
+        return self._clock.reading(wall_now())
 
     def _take(self, event: Event) -> None:
         payload = event.payload
-        if isinstance(payload, NodeRegistered):
+        if isinstance(payload, ClockSet):
+            self._clock = Clock(wall=payload.wall, cluster_time=payload.cluster_time, speed=payload.speed)
+        elif isinstance(payload, NodeRegistered):
             self.fleet.add(payload.node)
         elif isinstance(payload, NodeRemoved):
             self.fleet.remove(payload.node)

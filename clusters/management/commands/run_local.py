@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
@@ -12,6 +13,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, close_old_connections
 
 from clusters.connectors.lease import Lease
 from clusters.connectors.local.driver import LocalDriver
@@ -20,7 +22,9 @@ from clusters.domain.errors import ClusterError
 from clusters.domain.state import LOCAL
 from clusters.eventlog.store import default_log
 
-#: Seconds between tries to get the lease.
+logger = logging.getLogger(__name__)
+
+#: Seconds between tries to get the lease, and after trouble.
 RETRY_SECONDS = 0.5
 
 
@@ -32,9 +36,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--cluster", required=True)
         parser.add_argument("--logs", type=Path, help="directory for what the program prints; default: local/ in the data directory")
-        parser.add_argument(
-            "--blame-nodes", action="store_true", help="an end with an error is a failure of the node, not of the job"
-        )
+        parser.add_argument("--blame-nodes", action="store_true", help="an end with an error is a failure of the node, not of the job")
         parser.add_argument("program", nargs="+", help="the program and its arguments; write -- before it")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -72,8 +74,13 @@ class Command(BaseCommand):
         self.stdout.flush()
         try:
             while not stop.is_set():
-                driver.turn()
-                lease.keep(0)
+                try:
+                    driver.turn()
+                    lease.keep(0)
+                except DatabaseError as error:  # work goes on meanwhile; what happens to it is told later
+                    logger.error("the log cannot be followed (%s); trying again", error)  # noqa: TRY400
+                    close_old_connections()
+                    driver.fleet.pump(RETRY_SECONDS)
         finally:
             driver.close()
             lease.release()

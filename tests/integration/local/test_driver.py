@@ -225,6 +225,25 @@ def test_a_node_that_is_silent_is_unreachable_and_not_dead(room: Room, monkeypat
     assert room.driver.fleet.pid_of("r1-n1") == agent
 
 
+def test_what_happens_while_the_log_is_away_is_told_once_it_is_back(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = room.run(ask(2))
+    before = room.pids(job)
+    lost, other = list(before)
+
+    def away(*_: Any) -> Any:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(room.log, "append_facts", away)
+        os.kill(before[lost], signal.SIGKILL)
+        with pytest.raises(OSError, match="the disk is full"):
+            room.until(lambda: False)
+    assert room.state.nodes[lost].condition == "healthy"
+    room.until(lambda: room.state.jobs[job].swaps == 1 and room.state.jobs[job].state is JobState.RUNNING, "it is swapped")
+    assert room.pids(job)[other] == before[other]
+    assert room.told().count("NodeFailed") == 1
+
+
 def test_a_fleet_started_anew_tells_what_has_ended_with_the_one_before(room: Room) -> None:
     job = room.run(ask(2))
     before = room.pids(job)
