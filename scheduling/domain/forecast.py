@@ -50,11 +50,27 @@ class Outlook:
     last: str  # the job whose end it waits for
 
 
-def releases(trial: Trial) -> list[Release]:
-    """The work that has nodes, in the order in which it ends."""
-    running = [_of_job(trial, job) for job in trial.state.jobs.values() if job.held_nodes]
-    placed = [_of_placement(trial, request, placement) for request, placement in trial.taken]
-    return sorted([*running, *placed], key=_order)
+class Ends:
+    """The ends of all work that has nodes, looked up once for a decision. What comes free is worked out where it is asked for."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        self._running = [(_end_of(trial, job), job) for job in trial.state.jobs.values() if job.held_nodes]
+        self._known: dict[str, Release] = {}
+
+    def before(self, end: Instant | None) -> list[Release]:
+        """What comes free before that time, in no order; all of it where there is none."""
+        trial = self._trial
+        running = [self.of(job) for at, job in self._running if end is None or at < end]
+        placed = (_of_placement(trial, request, placement) for request, placement in trial.taken)
+        return [*running, *(release for release in placed if end is None or release.at < end)]
+
+    def of(self, job: Job) -> Release:
+        """What comes free when the job, which has nodes, ends."""
+        release = self._known.get(job.id)
+        if release is None:
+            release = self._known[job.id] = _of_job(self._trial, job)
+        return release
 
 
 def _order(release: Release) -> tuple[Instant, str]:
@@ -92,8 +108,7 @@ class _Future:
         mask = trial.views.closed_for_good(job)
         self._given = 0
         self._space = trial.views.space(mask).fork()
-        known = sorted(_with_closures(trial, mask), key=_order)
-        self.releases: Sequence[Release] = [release for release in known if before is None or release.at < before]
+        self.releases: Sequence[Release] = sorted(_with_closures(trial, mask, before), key=_order)
 
     def base(self, count: int) -> None:
         """What is tried from now on comes after these ends."""
@@ -123,10 +138,11 @@ def give(space: Space, release: Release) -> None:
     space.closed &= ~release.opens
 
 
-def _with_closures(trial: Trial, mask: int) -> Iterable[Release]:
+def _with_closures(trial: Trial, mask: int, before: Instant | None) -> Iterable[Release]:
     """All ends, those of jobs included that nodes are kept for, and nothing on nodes that are closed for longer."""
+    releases = trial.ends.before(before)
     if not mask:
-        return trial.releases
+        return releases
     closed: dict[int, int] = {}
     closures = sorted(trial.views.closures(mask), key=lambda closure: (-over(trial, closure), closure.bit))
     ends: list[Release] = []
@@ -134,9 +150,9 @@ def _with_closures(trial: Trial, mask: int) -> Iterable[Release]:
         rest = {domain: nodes & ~closed.get(domain, 0) for domain, nodes in closure.masks.items()}
         for domain, nodes in closure.masks.items():
             closed[domain] = closed.get(domain, 0) | nodes
-        if closure.job is not None:
+        if closure.job is not None and (before is None or over(trial, closure) < before):
             ends.append(Release(at=over(trial, closure), job=closure.job.id, masks=rest))
-    return [*(_beside(trial, release, closed) for release in trial.releases), *ends]
+    return [*(_beside(trial, release, closed) for release in releases), *ends]
 
 
 def over(trial: Trial, closure: Closure) -> Instant:
@@ -148,6 +164,8 @@ def over(trial: Trial, closure: Closure) -> Instant:
 
 def _beside(trial: Trial, release: Release, closed: Masks) -> Release:
     """What of the release nobody else has been promised."""
+    if not release.gpus and not any(mask & closed.get(domain, 0) for domain, mask in release.masks.items()):
+        return release
     masks = {domain: mask & ~closed.get(domain, 0) for domain, mask in release.masks.items()}
     gpus = tuple((node, mask) for node, mask in release.gpus if not _is_in(trial.space, node, closed))
     return replace(release, masks=masks, gpus=gpus)
@@ -164,7 +182,7 @@ def _of_job(trial: Trial, job: Job) -> Release:
         (topology.index[name], share) for name in job.held_nodes if (share := trial.state.nodes[name].shares.get(job.id)) is not None
     )
     return Release(
-        at=trial.now + STOP if job.holders_stop or job.id in trial.stopping else planned_end(job, trial.policy, trial.now),
+        at=_end_of(trial, job),
         job=job.id,
         masks={} if gpus else masks_of(space, job.held_nodes),
         gpus=gpus,
@@ -172,6 +190,12 @@ def _of_job(trial: Trial, job: Job) -> Release:
         spares=job.request.spares,
         opens=closed_by(trial.state, job, topology) if job.request.exclusive else 0,
     )
+
+
+def _end_of(trial: Trial, job: Job) -> Instant:
+    if job.holders_stop or job.id in trial.stopping:
+        return trial.now + STOP
+    return planned_end(job, trial.policy, trial.now)
 
 
 def _wanting(trial: Trial, job: Job) -> list[Slice]:

@@ -3,7 +3,8 @@
 A job that cannot be placed in its turn gets the nodes on which it can start at the earliest, by the planned ends of the work that runs (see
 `forecast`), and the time of that start. Jobs behind it may use those nodes until then: by their time limits, or because they can be made to
 give way when the time comes. The reservation stands for as long as it can be kept. It is made anew when it cannot (a node failed, a swap
-took one, work is over its time), and when the job could start a good deal sooner. Under the policy `off` nothing is kept but claims.
+took one, work is over its time), and when the job is among the first and could start a good deal sooner. Under the policy `off` nothing is
+kept but claims.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def reserve_for(trial: Trial, job: Job, refusal: Refusal) -> Iterator[Payload]:
     if trial.policy.backfill is Backfill.OFF or refusal.code == INFEASIBLE:
         return
     if kept is not None and _stands(trial, kept, job):
-        better = _sooner(trial, job, kept)
+        better = _sooner(trial, job, kept) if len(trial.passed) < trial.policy.reservation_depth else None
         trial.pass_by(job.id)
         if better is None:
             return
@@ -168,10 +169,8 @@ def _to_send_away(trial: Trial, kept: Reservation, job: Job) -> list[Job]:
     space = trial.views.space(trial.views.closed_to(job.request, job)).fork()
     if not isinstance(trial.place_in(space, job.request), Refusal):
         return []
-    leaving = {holder.id for holder in _holders(trial, kept)}
-    for release in trial.releases:
-        if release.job in leaving:
-            give(space, release)
+    for holder in _holders(trial, kept):
+        give(space, trial.ends.of(holder))
     return [] if isinstance(trial.place_in(space, job.request), Refusal) else staying
 
 

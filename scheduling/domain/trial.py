@@ -20,7 +20,7 @@ from clusters.domain.space_events import SpaceReserved
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.causes import with_cause
 from scheduling.domain.feasibility import could_never_fit, whole_space
-from scheduling.domain.forecast import Release, releases
+from scheduling.domain.forecast import Ends
 from scheduling.domain.limits import ends_by
 from scheduling.domain.placement import Placement, place
 from scheduling.domain.refusals import INFEASIBLE, with_conditions
@@ -43,13 +43,17 @@ class Trial:
         self.passed: set[str] = set()  # jobs that nodes are kept for, whose turn has come, and that wait on
         self.withdrawn: set[str] = set()  # jobs that wait no more in a what-if
         self._views: Views | None = None
-        self._releases: list[Release] | None = None
+        self._ends: Ends | None = None
 
     @property
     def views(self) -> Views:
         """Who may use which free nodes: made on first use, and anew where a copy of the trial has got a space of its own."""
         if self._views is None or self._views.base is not self.space:
             self._views = Views(self.state, self.space, self.now)
+            for name in sorted(self.state.closed_racks):
+                service = self.state.racks[name].service
+                if service.until is not None:
+                    self._views.close_rack(service.until, (node.name for node in self.state.nodes.values() if node.rack == name))
             for reservation in self.kept.values():
                 self._views.keep(reservation, self.state.jobs[reservation.job])
             for name in self.passed:
@@ -61,11 +65,11 @@ class Trial:
         self._views = None
 
     @property
-    def releases(self) -> list[Release]:
-        """The work that has nodes, in the order in which it ends."""
-        if self._releases is None:
-            self._releases = releases(self)
-        return self._releases
+    def ends(self) -> Ends:
+        """The ends of the work that has nodes."""
+        if self._ends is None:
+            self._ends = Ends(self)
+        return self._ends
 
     def place(self, request: JobRequest, job: Job | None = None) -> Placement | Refusal:
         """Where the request would run now. What is kept for others is not for it, unless it ends in time; what is kept for its job is."""
@@ -92,7 +96,6 @@ class Trial:
             for assignment in placement:
                 self.views.close_domain(self.topology.domain_index[assignment.domain])
         self.taken.append((request, placement))
-        self._releases = None
 
     def take_slice(self, assignment: SliceAssignment) -> None:
         """The slice gets its nodes, or the GPUs of its only node."""
