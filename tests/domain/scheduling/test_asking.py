@@ -122,7 +122,7 @@ LAYERS = {
     "a tail that is whole runs of the inner layer": Case(
         cluster(),
         ask(48, max_slice=8, layers=layers(block=32, rack=16), tail=True),
-        "r1:8 r1:8 r2:8 r2:8 r3:8 r3:8",
+        "r2:8 r2:8 r3:8 r3:8 r1:8 r1:8",
     ),
     "a tail that finds no room beside the run": Case(
         cluster(r1=16, r2=16, r3=0, r4=0, r5=5, r6=0, r7=0, r8=0),
