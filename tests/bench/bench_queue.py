@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -26,7 +27,7 @@ from clusters.eventlog.memory import MemoryLog
 from scheduling.domain.decide import decide
 from tests.bench.bench_decide import Buckets
 from tests.bench.harness import Row, alternating_rates, table
-from tests.bench.workloads import START, TOTAL, Run
+from tests.bench.workloads import POLICY, START, TOTAL, Run
 from tests.support.world import World, ask, racks
 
 pytestmark = pytest.mark.bench
@@ -36,8 +37,8 @@ KUEUE_S = 401.5
 SECONDS = 1.5
 
 
-def _played(log: StoredLog, where: str) -> list[Row]:
-    run = Run(log, "kueue")
+def _played(log: StoredLog, where: str, policy: Policy = POLICY) -> list[Row]:
+    run = Run(log, "kueue", policy)
     began, computed = time.perf_counter(), time.process_time()
     run.play()
     took, computed = time.perf_counter() - began, time.process_time() - computed
@@ -54,6 +55,7 @@ def _played(log: StoredLog, where: str) -> list[Row]:
 
 def test_fifteen_thousand_workloads_in_memory() -> None:
     rows = _played(MemoryLog(lambda: START), "in memory")
+    rows += _played(MemoryLog(lambda: START), "in memory, space kept for the first that wait", replace(POLICY, backfill=Backfill.EASY))
     table("15,000 workloads on 10 racks of 64 nodes, submit to finish (goal: 4 s)", rows)
 
 

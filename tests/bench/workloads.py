@@ -18,7 +18,7 @@ from clusters.domain.events import Event, NewEvent, PolicyActivated
 from clusters.domain.ids import MILLISECOND, SECOND, Duration, Instant
 from clusters.domain.inventory_events import ClusterCreated, NodeRegistered, RackRegistered
 from clusters.domain.jobs import JobKind, JobRequest
-from clusters.domain.policy import Policy
+from clusters.domain.policy import Backfill, Policy
 from clusters.domain.state import ClusterState
 from clusters.domain.teams import EVERY_OTHER, PriorityClass, Quota
 from clusters.eventlog.log import StoredLog
@@ -30,7 +30,9 @@ START: Instant = 1_800_000_000 * SECOND
 RACKS, NODES, GPUS = 10, 64, 4
 QUEUES = 30
 
+#: Kueue lets whatever fits go ahead (BestEffortFIFO), and keeps nothing for what does not.
 POLICY = Policy(
+    backfill=Backfill.OFF,
     classes=tuple(PriorityClass(name=name, priority=points, ageing=4) for name, points in (("small", 50), ("medium", 100), ("large", 200))),
     quotas=(Quota(team=EVERY_OTHER, gpus=20 * GPUS, borrow=100 * GPUS),),
 )
@@ -72,7 +74,7 @@ def submissions() -> list[tuple[Instant, list[JobRequest]]]:
 class Run:
     """One cluster and its stream."""
 
-    def __init__(self, log: StoredLog, name: str) -> None:
+    def __init__(self, log: StoredLog, name: str, policy: Policy = POLICY) -> None:
         self.log = log
         self.name = name
         self.now = START
@@ -82,7 +84,7 @@ class Run:
         self._started: list[ev.WorkStarted] = []  # to be told with what is due next
         self._ids = itertools.count()
         self._agenda: list[tuple[Instant, str, int]] = []  # (end, job, generation)
-        log.create(name, [NewEvent(payload, START, "system", f"create/{n}") for n, payload in enumerate(_opening(name))])
+        log.create(name, [NewEvent(payload, START, "system", f"create/{n}") for n, payload in enumerate(_opening(name, policy))])
 
     def play(self) -> None:
         """From the first submission to the last end."""
@@ -149,9 +151,9 @@ class Run:
         return self.node_time / (RACKS * NODES * (self.now - START))
 
 
-def _opening(name: str) -> Iterator[ClusterCreated | PolicyActivated | RackRegistered | NodeRegistered]:
+def _opening(name: str, policy: Policy) -> Iterator[ClusterCreated | PolicyActivated | RackRegistered | NodeRegistered]:
     yield ClusterCreated(name=name, connector="simulated")
-    yield PolicyActivated(version=1, policy=POLICY, reason="", by="bench")
+    yield PolicyActivated(version=1, policy=policy, reason="", by="bench")
     for rack in range(1, RACKS + 1):
         yield RackRegistered(rack=f"r{rack}", block="b1")
         for node in range(1, NODES + 1):
