@@ -21,6 +21,7 @@ class Ground:
         self._trial = trial
         self._victims = victims
         self._open = sum(1 << index for index, known in enumerate(trial.topology.known) if known) & ~trial.space.closed
+        self._claims = claims_of_others(trial, job)
         self._kept = kept_for_others(trial, job)
         self._pinned: defaultdict[int, list[tuple[str, int, str]]] = defaultdict(list)
         self._frees: defaultdict[int, int] = defaultdict(int)
@@ -28,6 +29,8 @@ class Ground:
 
     def read(self, *, may_wait: bool, below: bool) -> None:
         """Look at all work, jobs in the order of the log."""
+        for name, claimant in self._claims.items():
+            self._pinned[self._home(name)].append((claimant, 1, "it is promised them"))
         shared: defaultdict[str, list[Job]] = defaultdict(list)
         for job in sorted(self._trial.state.jobs.values(), key=lambda job: job.seq):
             if not job.held_nodes:
@@ -129,20 +132,24 @@ class Ground:
         self._frees[unit.domain] += unit.frees
 
     def _placeable(self, names: list[str]) -> int:
-        return sum(self._trial.state.nodes[name].placeable for name in names)
+        """Nodes that serve others once they are free: not those that are failing, drained, or kept for another job."""
+        return sum(self._trial.state.nodes[name].placeable and name not in self._claims for name in names)
 
     def _home(self, name: str) -> int:
         topology = self._trial.topology
         return topology.domain_of[topology.index[name]]
 
 
+def claims_of_others(trial: Trial, job: Job | None) -> dict[str, str]:
+    """Nodes that are reserved for other jobs, and for which."""
+    others = [claim for claim in trial.state.reservations.values() if job is None or claim.job != job.id]
+    return {name: claim.job for claim in others for name in claim.nodes if name in trial.topology.index}
+
+
 def kept_for_others(trial: Trial, job: Job | None) -> dict[int, int]:
-    """Domain -> mask of its nodes that are reserved for other jobs."""
+    """The same by domain, as masks of its nodes."""
     kept: dict[int, int] = {}
-    for reservation in trial.state.reservations.values():
-        if job is None or reservation.job != job.id:
-            for name in reservation.nodes:
-                if name in trial.topology.index:
-                    domain, bit = trial.space.locate(trial.topology.index[name])
-                    kept[domain] = kept.get(domain, 0) | bit
+    for name in claims_of_others(trial, job):
+        domain, bit = trial.space.locate(trial.topology.index[name])
+        kept[domain] = kept.get(domain, 0) | bit
     return kept

@@ -46,7 +46,8 @@ class _Writer:
         job = trial.state.jobs.get(problem.job)
         self._prices = Victims(trial.state, trial.now, problem.terms, job)
         self._paid: set[str] = set()  # jobs that have paid what is paid once
-        for domain, mask in kept_for_others(trial, job).items():
+        self._kept = kept_for_others(trial, job)
+        for domain, mask in self._kept.items():
             self._space.take_mask(domain, mask)
 
     def waits(self, owners: tuple[int, ...]) -> Iterator[PlanMove]:
@@ -105,7 +106,8 @@ class _Writer:
                     index = self._topology.index[node]
                     domain, bit = self._space.locate(index)
                     self._space.gpu_free.pop(index, None)
-                    self._space.give_mask(domain, bit)
+                    if not self._kept.get(domain, 0) & bit:
+                        self._space.give_mask(domain, bit)
 
     def _names(self, domain: int, mask: int) -> tuple[str, ...]:
         first = self._topology.domains[domain].first
