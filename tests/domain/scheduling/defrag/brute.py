@@ -112,7 +112,7 @@ def small_problem(seed: int) -> Problem:
         while left > 0:
             size = min(left, chance.randint(1, 3))
             left -= size
-            if chance.random() < 0.15 or len(sizes) >= 8:
+            if chance.random() < 0.15 or len(sizes) >= 7:
                 stays += size
             else:
                 freed = size if chance.random() < 0.9 else size - 1
