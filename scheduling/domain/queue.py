@@ -137,17 +137,20 @@ class _Pass:
             yield from (_blocked(state.jobs[name], waits_for_time(start)) for name in line.fresh)
 
 
-def place_steps(trial: Trial, *, telling: bool = True) -> Iterator[list[Payload]]:
+def place_steps(trial: Trial, *, telling: bool = True, until: str = "") -> Iterator[list[Payload]]:
     """JobPlaced in queue order, each taken by the trial before the next job is looked at; then JobBlocked. One step is one whole.
 
-    Before all that, jobs that waited for others that did not finish are held.
+    Before all that, jobs that waited for others that did not finish are held. A what-if tells nobody, and may end with a job's turn.
     """
     for name, reason in sorted(trial.state.orphaned.items()):
         if name in trial.state.queue.aside:
             yield [JobHeld(job=name, reason=reason)]
     attempt = _Pass(trial)
     while (turn := attempt.turns.pop()) is not None:
+        name = turn.job.id
         yield from attempt.try_turn(turn)
+        if name == until:
+            return
     for event in attempt.tell() if telling else ():
         yield [event]
 

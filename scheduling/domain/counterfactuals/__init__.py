@@ -13,6 +13,7 @@ from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Que
 from scheduling.domain.counterfactuals.releases import others_finished, released, team_uses_less, time_come
 from scheduling.domain.counterfactuals.repairs import open_racks, repairs
 from scheduling.domain.counterfactuals.requests import less, lower_settings, smaller_slices
+from scheduling.domain.trial import Trial
 
 __all__ = ["Counterfactual", "Kind", "counterfactuals", "starts_next"]
 
@@ -32,7 +33,8 @@ def counterfactuals(state: ClusterState, job: Job, now: Instant) -> tuple[Counte
         finders = (*TERMS, *ROOM)
     else:
         return ()
-    found = (find(Question(state, job, now)) for find in finders)
+    shared: dict[str, Trial] = {}
+    found = (find(Question(state, job, now, shared)) for find in finders)
     return tuple(answer for answer in found if answer is not None)
 
 

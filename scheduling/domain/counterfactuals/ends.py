@@ -7,22 +7,55 @@ from collections.abc import Sequence
 from clusters.domain.ids import MINUTE, Instant
 from clusters.domain.jobs import ACTIVE, JobState
 from clusters.domain.state import Job
-from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question, gone, listed, span
+from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question, gone, listed, placements, span
+from scheduling.domain.forecast import earliest_start
 from scheduling.domain.limits import planned_end
 
 
 def ends(question: Question) -> Counterfactual | None:
     """The earliest time at which enough work has ended for the job, and the jobs whose end it takes."""
-    running = _by_end(question)
-    count = _earliest(question, running)
-    if not count:
+    return _as_reserved(question) or _searched(question)
+
+
+def _as_reserved(question: Question) -> Counterfactual | None:
+    """The answer that the nodes give which are kept for the job, or which would be."""
+    trial = question.fork()
+    for _ in placements(trial, until=question.job.id):
+        pass
+    kept = trial.kept.get(question.job.id)
+    outlook = None if kept is not None else earliest_start(trial, question.job)
+    nodes = kept.nodes if kept is not None else outlook.nodes if outlook is not None else ()
+    on_them = (question.state.nodes[name] for name in nodes if name in question.state.nodes)
+    names = {name for node in on_them for name in ((node.job,) if node.job else node.shares)}
+    jobs = [job for _, job in _by_end(question) if job.id in names]
+    if not jobs:
         return None
-    jobs = [job for _, job in running[:count]]
-    few = question.least(jobs, gone)  # none where there is room already, and only others take it first
+    at = planned_end(jobs[-1], question.state.policy, question.now)
+    return _told(question, jobs, at) if _do(question, jobs, at) else None
+
+
+def _searched(question: Question) -> Counterfactual | None:
+    """The answer found by trying what would be there after more and more ends: as few as there is room for it, then those that jobs ahead
+    of it need too."""
+    running = _by_end(question)
+    jobs = [job for _, job in running]
+    enough = _first_room(question, jobs)
+    if not enough:
+        return None
+    few = question.least(jobs[:enough], gone)  # none where there is room already, and only others take it first
     at = max((end for end, job in running if job in few), default=question.now)
-    if few and question.starts(gone(few), at=at):
+    if few and _do(question, few, at):
         return _told(question, few, at)
-    return _told(question, jobs, running[count - 1][0])
+    for count in (enough, enough + (len(jobs) - enough) // 4, len(jobs)):
+        if question.starts(gone(jobs[:count]), at=running[count - 1][0]):
+            return _told(question, jobs[:count], running[count - 1][0])
+    return None
+
+
+def _do(question: Question, jobs: Sequence[Job], at: Instant) -> bool:
+    """Whether the job starts at that time if these alone have ended, and if all have that should have by then: others ask for that room."""
+    due = [job for end, job in _by_end(question) if end <= at]
+    return question.starts(gone(jobs), at=at) and (len(due) == len(jobs) or question.starts(gone(due), at=at))
 
 
 def _by_end(question: Question) -> list[tuple[Instant, Job]]:
@@ -32,9 +65,8 @@ def _by_end(question: Question) -> list[tuple[Instant, Job]]:
     return sorted(held, key=lambda pair: (pair[0], pair[1].seq))
 
 
-def _earliest(question: Question, running: Sequence[tuple[Instant, Job]]) -> int:
-    """How many of the jobs must have ended before this one starts; 0 where no end would do, or none was found within bounds."""
-    jobs = [job for _, job in running]
+def _first_room(question: Question, jobs: Sequence[Job]) -> int:
+    """How many of the jobs must have ended before there is room for this one; 0 where no end would do."""
     none, enough = 0, len(jobs)
     if not jobs or not question.fits(gone(jobs)):
         return 0
@@ -44,12 +76,6 @@ def _earliest(question: Question, running: Sequence[tuple[Instant, Job]]) -> int
             enough = half
         else:
             none = half
-    step = 1
-    while not question.starts(gone(jobs[:enough]), at=running[enough - 1][0]):  # others take that room first
-        if enough == len(jobs) or question.passes <= 0:
-            return 0
-        enough = min(len(jobs), enough + step)
-        step *= 2
     return enough
 
 

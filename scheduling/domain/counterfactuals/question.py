@@ -17,16 +17,18 @@ from clusters.domain.ids import HOUR, MINUTE, Duration, Instant
 from clusters.domain.job_events import JobPlaced
 from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState, Job
+from scheduling.domain.limits import limit_of
 from scheduling.domain.preemption import gpus_held, release
 from scheduling.domain.queue import place_steps
 from scheduling.domain.quotas import Quotas, gpus_asked
 from scheduling.domain.recovery import recover
+from scheduling.domain.reservations import expire, make_way
 from scheduling.domain.trial import Trial
 
 #: Placements tried for one kind of answer, a fraction of a millisecond each.
 MOST_TRIES = 150
 #: Passes run for one kind of answer, a few milliseconds each where many jobs wait.
-MOST_PASSES = 6
+MOST_PASSES = 5
 
 T = TypeVar("T")
 #: What is different in a what-if: it changes the trial's space before anything is placed.
@@ -64,7 +66,8 @@ class Counterfactual:
 class Question:
     """What would start this job? One for each kind of answer: each has its own bounds."""
 
-    def __init__(self, state: ClusterState, job: Job, now: Instant) -> None:
+    def __init__(self, state: ClusterState, job: Job, now: Instant, shared: dict[str, Trial] | None = None) -> None:
+        self._shared = {} if shared is None else shared
         self.state = state
         self.job = job
         self.now = now
@@ -77,10 +80,13 @@ class Question:
         return self.job.request
 
     def fork(self, change: Change | None = None, *, at: Instant | None = None) -> Trial:
-        """The state as it is, or as it would be with the change, now or later."""
+        """The state as it is, or as it would be with the change, now or later; by then, what has a time limit has run to it."""
         trial = Trial(self.state, self.now if at is None else at)
         if change is not None:
             change(trial)
+        if at is not None:
+            over = (self.state.jobs[name] for name in sorted(self.state.limited - trial.stopping))
+            gone([job for job in over if (limit := limit_of(job)) is not None and limit <= at])(trial)
         return trial
 
     def fits(self, change: Change | None = None) -> bool:
@@ -96,7 +102,21 @@ class Question:
         if self.passes <= 0:
             return False
         self.passes -= 1
-        return any(event.job == self.job.id for event in placements(self.fork(change, at=at)))
+        return any(event.job == self.job.id for event in placements(self.fork(change, at=at), until=self.job.id))
+
+    @property
+    def settled(self) -> Trial:
+        """The space without the job, once the pass has placed what it can: another request would come after all that wait.
+
+        It is for placing only, and the same for all kinds of answers.
+        """
+        if "settled" not in self._shared:
+            trial = self.fork()
+            trial.withdraw(self.job.id)
+            for _ in placements(trial):
+                pass
+            self._shared["settled"] = trial
+        return self._shared["settled"]
 
     def _may_try(self) -> bool:
         self.tries -= 1
@@ -158,9 +178,10 @@ def gone(jobs: Sequence[Job]) -> Change:
     return change
 
 
-def placements(trial: Trial) -> Iterator[JobPlaced]:
-    """What the pass would place, in its order."""
-    for event in chain.from_iterable(chain(recover(trial), place_steps(trial, telling=False))):
+def placements(trial: Trial, until: str = "") -> Iterator[JobPlaced]:
+    """What the pass would place, in its order, to the turn of a job or to the end."""
+    steps = chain(recover(trial), expire(trial), make_way(trial), place_steps(trial, telling=False, until=until))
+    for event in chain.from_iterable(steps):
         if isinstance(event, JobPlaced):
             yield event
 

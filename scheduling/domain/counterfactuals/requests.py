@@ -9,7 +9,7 @@ from clusters.domain.decision import Refusal
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
-from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, placements
+from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question
 from scheduling.domain.shape import shape_of
 from scheduling.domain.trial import Trial
 
@@ -22,7 +22,7 @@ def smaller_slices(question: Question) -> Counterfactual | None:
     largest = _largest_slice(question, question.request)
     if not largest or question.request.parts:
         return None
-    trial = _settled(question)
+    trial = question.settled
     while largest > 1:
         wanted = _variant(question.request, max_slice=largest - 1)
         largest = _largest_slice(question, wanted) if wanted is not None else 0
@@ -57,7 +57,7 @@ def _most(question: Question, field: str, unit: int, asked: int) -> int:
 
     Of large numbers only some are: then those between the first that does and the next larger one that does not.
     """
-    trial = _settled(question)
+    trial = question.settled
 
     def first(candidates: range) -> int:
         for units in candidates:
@@ -94,15 +94,6 @@ def _under(policy: Policy) -> Change:
         trial.policy = policy
 
     return change
-
-
-def _settled(question: Question) -> Trial:
-    """The space without the job, once the pass has placed what it can: another request would come after all that wait."""
-    trial = question.fork()
-    trial.withdraw(question.job.id)
-    for _ in placements(trial):
-        pass
-    return trial
 
 
 def _variant(request: JobRequest, **changed: int) -> JobRequest | None:

@@ -17,6 +17,7 @@ from clusters.domain.racks import RackState
 from clusters.domain.space_events import SpaceReserved
 from scheduling.domain.counterfactuals import Counterfactual, Kind, counterfactuals
 from scheduling.domain.counterfactuals.question import Question
+from scheduling.domain.limits import limit_of
 from tests.support.world import World
 
 VERBS = {
@@ -50,7 +51,20 @@ def _apply(world: World, job: str, found: Counterfactual) -> str:
         world.do(CancelJob(job=job, by="ada"))
         return world.submit(replace(request, **params))
     _APPLIED[found.kind](world, job, params)
+    if found.at is not None:
+        _run_to_limits(world)
     return job
+
+
+def _run_to_limits(world: World) -> None:
+    """Work whose time is over by now has been stopped."""
+    for name in sorted(world.state.limited):
+        job = world.job(name)
+        limit = limit_of(job)
+        if limit is not None and limit <= world.now:
+            nodes = tuple(job.held_nodes)
+            world.add(ev.JobFailed(job=name, generation=job.generation, reason="ran to its time limit"))
+            world.add(ev.WorkStopped(job=name, generation=job.generation, nodes=nodes))
 
 
 def _release(world: World, job: str, _: Any) -> None:
