@@ -49,9 +49,9 @@ LEVELS = {
     "required at a block": Case(cluster(r1=5), ask(64, level="block", mode=REQUIRED), "r5:16 r6:16 r7:16 r8:16"),
     "required at a block goes to the most broken that serves": Case(cluster(r8=4), ask(32, level="block", mode=REQUIRED), "r5:16 r6:16"),
     "required at a block that holds another mixture than the greedy one": Case(
-        space_of({"r1": 10, "r2": 8, "r5": 12}, blocks=BLOCKS),
-        ask(18, max_slice=5, spares=0, level="block", mode=REQUIRED),
-        "r1:5 r1:5 r2:4 r2:4",
+        space_of({"r1": 6, "r2": 9, "r3": 15, "r5": 12}, blocks=BLOCKS),
+        ask(27, max_slice=6, spares=0, level="block", mode=REQUIRED),
+        "r1:6 r2:6 r3:5 r3:5 r3:5",
     ),
     "required at a rack": Case(cluster(), ask(18, level="rack", mode=REQUIRED), "r1:9 r1:9"),
     "required at a domain that has all": Case(cluster(r1=17), ask(18, level="domain", mode=REQUIRED), "r2:9 r2:9"),
@@ -124,6 +124,11 @@ LAYERS = {
         ask(48, max_slice=8, layers=layers(block=32, rack=16), tail=True),
         "r2:8 r2:8 r3:8 r3:8 r1:8 r1:8",
     ),
+    "a tail where it costs no run": Case(
+        cluster(r1=0, r2=4, r3=6, r4=0, r5=0, r6=2, r7=8, r8=0),
+        ask(17, max_slice=2, layers=layers(block=4, rack=4), tail=True, spares=0),
+        "r7:2 r7:2 r7:2 r7:2 r2:2 r2:2 r3:2 r3:2 r3:1",
+    ),
     "a tail that finds no room beside the run": Case(
         cluster(r1=16, r2=16, r3=0, r4=0, r5=5, r6=0, r7=0, r8=0),
         ask(38, layers=layers(block=32), tail=True, spares=0),
@@ -192,9 +197,14 @@ PARTS = {
         "needs 2 parts at once; of part trainer 1 of 2 slices of 16 fit; 88 nodes free in 8 domains",
     ),
     "parts that only fit when all are looked at together": Case(
-        space_of({"r1": 8, "r2": 10}),
-        parts(JobPart(name="a", nodes=10, slice_size=5), JobPart(name="b", nodes=8, slice_size=4), spares=0, max_slice=5),
-        "r2:5 r2:5 r1:4 r1:4",
+        space_of({"r1": 8, "r2": 5}),
+        parts(JobPart(name="a", nodes=7, max_slice=4), JobPart(name="b", nodes=6, max_slice=2), spares=0),
+        "r1:4 r2:3 r1:2 r1:2 r2:2",
+    ),
+    "exclusive parts may share a domain": Case(
+        space_of({"r1": 18, "r2": 17}),
+        parts(JobPart(name="a", nodes=4), JobPart(name="b", nodes=3), exclusive=True),
+        "r1:4 r1:3",
     ),
     "layers beside parts": Case(
         cluster(),
