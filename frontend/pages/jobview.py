@@ -17,7 +17,7 @@ from clusters.domain.state import ClusterState, Slice
 from frontend.accounts.roles import Caller
 from frontend.pages.requestview import facts_of, part_names
 from frontend.selectors.clusters import now_of
-from frontend.selectors.jobs import JobFacts, Waiting, job_facts
+from frontend.selectors.jobs import JobFacts, Kept, Waiting, job_facts
 from frontend.selectors.nodes import uses_of
 from frontend.selectors.telling import LOSS_CAUSES, gpu_hours, size_of, tell
 
@@ -44,6 +44,9 @@ COUNTED = {
     "min_spares": "nodes that each domain must keep",
     **{f"nodes_{condition}": f"nodes {condition.replace('_', ' ')}" for condition in Condition},
 }
+#: So many domains are named in a sentence.
+MOST_NAMED = 8
+
 #: Of these, nothing is said where there are none.
 _OF_NOTE = frozenset({"spares_kept", "empty_domains"})
 
@@ -122,8 +125,16 @@ def _waiting(cluster: str, job: JobFacts, waiting: Waiting) -> dict[str, Any]:
         "sentence": f"{waiting.text[:1].upper()}{waiting.text[1:]}.",
         "counts": counts,
         "starts": _starts(waiting),
+        "kept": _kept(job.kept) if job.kept else None,
         "answers_url": "" if job.state == JobState.STALLED else reverse("frontend:job-why", args=(cluster, job.id)),
     }
+
+
+def _kept(kept: Kept) -> dict[str, Any]:
+    """When and where it starts at the latest."""
+    domains, more = kept.domains[:MOST_NAMED], len(kept.domains) - MOST_NAMED
+    where = ", ".join(domains) + (f" and {more} more" if more > 0 else "")
+    return {"at_us": kept.starts_at_us, "where": where, "reason": kept.reason}
 
 
 def _starts(waiting: Waiting) -> str:

@@ -74,6 +74,15 @@ class Waiting(msgspec.Struct, frozen=True):
     counts: dict[str, int | str]
 
 
+class Kept(msgspec.Struct, frozen=True):
+    """What is kept for a job that waits."""
+
+    starts_at_us: int  # cluster time by which it starts, while nothing fails and work keeps its time limits
+    nodes: list[str]
+    domains: list[str]
+    reason: str
+
+
 class LostWork(msgspec.Struct, frozen=True):
     """What disruptions of one cause have cost."""
 
@@ -97,6 +106,7 @@ class JobFacts(msgspec.Struct, frozen=True):
     preemptions: int
     reason: str  # why it was stopped, requeued or held, or how it failed
     waiting: Waiting | None
+    kept: Kept | None  # nodes kept for it until it starts
     slices: list[SliceFacts]  # that it has, or had when it ended
     submitted_at_us: int  # cluster time, as all of these
     placed_at_us: int | None  # first
@@ -245,6 +255,14 @@ def _waiting(state: ClusterState, job: Job | None) -> Waiting | None:
     return Waiting(refusal.code, explain(refusal), dict(refusal.counts)) if refusal else None
 
 
+def _kept(state: ClusterState, name: str) -> Kept | None:
+    reservation = state.reservations.get(name)
+    if reservation is None:
+        return None
+    domains = dict.fromkeys(state.nodes[node].domain for node in reservation.nodes if node in state.nodes)
+    return Kept(reservation.starts_at, list(reservation.nodes), [domain for domain in domains if domain is not None], reservation.reason)
+
+
 def job_events(cluster: str, name: str) -> list[Event]:
     """The events of one job, its submission first; raises UnknownCluster, UnknownSubject."""
     events = list(default_log().about(cluster, name))
@@ -278,6 +296,7 @@ def job_facts(state: ClusterState, events: Sequence[Event]) -> JobFacts:
         preemptions=life.preemptions,
         reason=job.reason if job else life.reason,
         waiting=_waiting(state, job),
+        kept=_kept(state, name),
         slices=_slices_of(job, life),
         submitted_at_us=life.submitted_at,
         placed_at_us=life.placed_at,

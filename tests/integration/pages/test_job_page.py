@@ -147,3 +147,21 @@ def test_every_kind_of_answer_has_a_heading_and_a_row_in_the_guide() -> None:
     assert TITLES.keys() == kinds
     guide = (ROOT / "docs" / "guides" / "why.md").read_text(encoding="utf-8").split("## What would let it start")[1]
     assert set(re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE)) == kinds
+
+
+def test_a_job_that_nodes_are_kept_for_says_when_and_where_it_starts_at_the_latest(user: Client, cluster: str) -> None:
+    running = [submit(nodes=16, time_limit_s=hours * 3600) for hours in (1, 2, 3, 4)]
+    for job in running:
+        start(job)
+    waiting = submit(nodes=32)
+    kept = live(NAME).catch_up().reservations[waiting]
+    page = " ".join(text(user, f"jobs/{waiting}/").split())
+    assert re.search(rf"Starts at about <time [^>]*>[^<]*</time> at the latest, on r1, r2: {kept.reason}\.", page)
+    answer: Any = user.get(f"/api/v1/clusters/{NAME}/jobs/{waiting}/").json()
+    assert answer["kept"] == {
+        "starts_at_us": kept.starts_at,
+        "nodes": list(kept.nodes),
+        "domains": ["r1", "r2"],
+        "reason": f"starts once job {running[1]} has ended",
+    }
+    assert user.get(f"/api/v1/clusters/{NAME}/jobs/{running[0]}/").json()["kept"] is None
