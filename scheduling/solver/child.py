@@ -51,13 +51,13 @@ class Child:
 
     def _answer(self) -> Solution | None:
         question = pickle.dumps((self._problem, self._seconds))
-        try:
-            out, _ = self._process.communicate(question, timeout=self._seconds + GRACE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
-            return self._without("the solver was ended at its limit")
-        if self._process.returncode:
+        with self._process as process:
+            try:
+                out, _ = process.communicate(question, timeout=self._seconds + GRACE_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return self._without("the solver was ended at its limit")
+        if process.returncode:
             return self._without("the solver failed")
         answer: Solution | None = pickle.loads(out)
         return answer

@@ -22,7 +22,7 @@ from scheduling.domain.trial import Trial
 def prices_of(trial: Trial, plan: Plan, terms: Terms) -> Iterator[tuple[int, int]]:
     """(weighted, unweighted) price of each move; what a job pays once, it pays with the first of its moves."""
     state = trial.state
-    ranks = sorted({_priority(state, job) for job in state.jobs.values() if job.state in ACTIVE})
+    ranks = sorted({priority_of(state, job) for job in state.jobs.values() if job.state in ACTIVE})
     paid: set[str] = set()
     for move in plan.moves:
         job = state.jobs[move.job]
@@ -35,10 +35,11 @@ def prices_of(trial: Trial, plan: Plan, terms: Terms) -> Iterator[tuple[int, int
             rolled_back = own if job.request.recovery is Recovery.PEER else 0 if job.id in paid else every
             lost = own * terms.restart_s + rolled_back * age
         paid.add(job.id)
-        yield lost * (ranks.index(_priority(state, job)) + 1), lost
+        yield lost * (ranks.index(priority_of(state, job)) + 1), lost
 
 
-def _priority(state: ClusterState, job: Job) -> int:
+def priority_of(state: ClusterState, job: Job) -> int:
+    """Points of the class and of the job itself."""
     return class_of(state.policy.classes, job.request.priority_class).priority + job.priority
 
 

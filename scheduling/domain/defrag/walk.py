@@ -12,6 +12,7 @@ from clusters.domain.slices import cluster_slice, is_small, whole_nodes
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState, Job, Slice
 from scheduling.domain.defrag.model import Terms
+from scheduling.domain.defrag.prices import priority_of
 from scheduling.domain.tethers import tether
 
 
@@ -56,8 +57,12 @@ class Walk:
             yield f"{job.id} cannot be restarted"
         if job.request.kind is JobKind.INTERACTIVE and not policy.interactive_preemptible:
             yield f"{job.id} is interactive"
-        if job.request.team in self._terms.exempt or job.id in self._terms.cooling:
+        spared = self._terms.victims is not None and job.id not in self._terms.victims
+        if spared or job.request.team in self._terms.exempt or job.id in self._terms.cooling:
             yield f"{job.id} is to be left alone"
+        wanting = self._state.jobs.get(self._plan.job)
+        if wanting is not None and not self._terms.higher and priority_of(self._state, job) > priority_of(self._state, wanting):
+            yield f"{job.id} has a higher priority than {wanting.id}"
 
     def _wait(self, job: Job, move: PlanMove) -> Iterator[str]:
         if job.id in self._moved:
