@@ -26,6 +26,8 @@ from scheduling.domain.trial import Trial
 
 #: Domains for which moves are proven, the cheapest first.
 MOST_PROOFS = 24
+#: Passes run for either kind: where jobs ahead take what the cheapest frees, they mostly take what the next one frees too.
+MOST_PASSES = 2
 
 
 class _Option(NamedTuple):
@@ -38,6 +40,7 @@ class _Option(NamedTuple):
 
 def moves(question: Question) -> Counterfactual | None:
     """The cheapest restartable work of one domain that has a place elsewhere and makes room by leaving."""
+    question.passes = MOST_PASSES
     shape = _shape(question)
     if shape is None:
         return None
@@ -45,6 +48,8 @@ def moves(question: Question) -> Counterfactual | None:
         places = _new_places(question, option)
         if places is not None and question.starts(_moved(option, places)):
             return _told_moves(question, option, places)
+        if not question.passes:
+            break
     return None
 
 
@@ -161,6 +166,7 @@ def _told_moves(question: Question, option: _Option, places: Sequence[SliceAssig
 
 def preemptions(question: Question) -> Counterfactual | None:
     """The cheapest restartable work of less priority whose nodes the job could have: of one domain, or of all."""
+    question.passes = MOST_PASSES
     victims = _victims(question)
     plans = [plan for group in _by_domain(question, victims) if (plan := question.least(group, gone))]
     plans += [plan] if (plan := question.least(victims, gone)) else []
