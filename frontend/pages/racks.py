@@ -14,13 +14,14 @@ from django.views.decorators.http import require_safe
 from clusters.domain.books import Condition
 from clusters.domain.commands import NodeVerb
 from clusters.domain.health import Flag
+from clusters.domain.racks import RackState
 from clusters.domain.state import ClusterState, Job
 from frontend.accounts.access import caller_of
 from frontend.accounts.roles import Permission
 from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.elevation import Elevation, Rack, Slot
 from frontend.selectors.clusters import reading
-from frontend.selectors.nodes import NodeFacts, RackFacts, rack_get, rack_nodes
+from frontend.selectors.nodes import NodeFacts, RackFacts, ServiceFacts, rack_get, rack_nodes
 
 #: In this order the tallies of a rack are shown.
 KINDS = ("use", "condition")
@@ -66,9 +67,25 @@ def rack_context(state: ClusterState, name: str, *, may_write: bool) -> dict[str
         },
         "nvlink": rack.nvlink,
         "elevation": mark_safe(Elevation(drawing).render()),
+        "service": _service(rack.service),
         "tallies": list(_tallies(rack)),
         "nodes": [_row(state, node, may_write=may_write) for node in nodes],
     }
+
+
+#: What each state of a rack reads like; nothing of one that takes all work.
+SERVICE_WORDS = {
+    RackState.NO_NEW_LONG_JOBS: "Only work that ends before its maintenance",
+    RackState.DRAINING: "Takes no new work",
+    RackState.OUT: "Out of service",
+}
+
+
+def _service(service: ServiceFacts) -> dict[str, Any]:
+    """Which work the rack takes, and when it will be empty."""
+    words = SERVICE_WORDS.get(RackState(service.state), "")
+    reason = service.reason if words else ""
+    return {"words": words, "until_us": service.until_us, "reason": reason, "jobs": service.jobs, "empty_us": service.empty_us}
 
 
 def _tallies(rack: RackFacts) -> Iterator[dict[str, Any]]:

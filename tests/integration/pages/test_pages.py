@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,8 +12,11 @@ from django.test import Client
 
 from clusters.domain.commands import NodeVerb
 from clusters.domain.errors import BrokenInvariant, ClusterError, UnknownEvent
-from clusters.domain.health_events import NodeQuarantined
+from clusters.domain.health_events import NodeQuarantined, RackStateChanged
+from clusters.domain.ids import HOUR
 from clusters.domain.jobs import JobKind, JobRequest
+from clusters.domain.racks import RackState
+from clusters.eventlog.live import live
 from clusters.eventlog.store import create_cluster
 from frontend.pages import fleet
 from frontend.selectors import clusters
@@ -234,3 +238,15 @@ def test_pages_take_few_queries(user: Client, cluster: str, django_assert_max_nu
     for path, most in (("", 9), ("racks/r1/", 6), (f"jobs/{job}/", 7), ("jobs/", 12), ("parts/queue/", 4), ("parts/events/", 6)):
         with django_assert_max_num_queries(most):
             text(user, f"/clusters/lab/{path}")
+
+
+def test_a_rack_says_which_work_it_takes_and_when_it_will_be_empty(user: Client, cluster: str) -> None:
+    assert "No job runs here." in text(user, "/clusters/lab/racks/r4/")
+    job = submit(16, time_limit_s=3600)
+    run_pass(NAME)
+    placed = live(NAME).catch_up().jobs[job]
+    rack, until = placed.slices[0].domain, placed.submitted_at + 4 * HOUR
+    report(RackStateChanged(rack=rack, state=RackState.NO_NEW_LONG_JOBS, until=until, reason="new pump", by="op"))
+    page = " ".join(text(user, f"/clusters/lab/racks/{rack}/").split())
+    assert re.search(r"<b>Only work that ends before its maintenance</b> from <time [^>]*>[^<]*</time>: new pump\. ", page)
+    assert re.search(r"1 job runs here; empty at about <time [^>]*>[^<]*</time> if nothing else starts\.", page)
