@@ -24,15 +24,21 @@ class Answer:
     proven: bool  # nothing is cheaper than `values`, or nothing is cheaper than the limit
 
 
-def run(program: Program, below: int, seconds: float) -> Answer:
-    """The cheapest solution that costs less than `below`, all costs whole numbers."""
+def run(program: Program, below: int, seconds: float, *, ranked: bool = False) -> Answer:
+    """The cheapest solution that costs less than `below`, or the one of the lowest rank; all costs and ranks are whole numbers.
+
+    The bound is one of what is asked for.
+    """
     if seconds <= 0:
         return Answer(values=None, bound=0, proven=False)
-    step = gcd(*program.costs) or 1
-    solver = _solver(program, -(-below // step) - 1, seconds, step)
+    wanted = program.ranks if ranked else program.costs
+    step = gcd(*wanted) or 1
+    solver = _solver(seconds)
+    solver.passModel(_model(program, [value / step for value in wanted]))
+    _limit(solver, program.costs, below)
     solver.run()
     status = solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kInfeasible:
+    if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
         return Answer(values=None, bound=below, proven=True)
     info = solver.getInfo()
     found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
@@ -40,10 +46,19 @@ def run(program: Program, below: int, seconds: float) -> Answer:
     if not np.isfinite(info.mip_dual_bound):
         return Answer(values=values, bound=0, proven=False)
     bound = step * max(0, ceil(info.mip_dual_bound - 1e-4))
-    return Answer(values=values, bound=min(bound, below), proven=status == highspy.HighsModelStatus.kOptimal)
+    return Answer(values=values, bound=bound if ranked else min(bound, below), proven=status == highspy.HighsModelStatus.kOptimal)
 
 
-def _solver(program: Program, most: int, seconds: float, step: int) -> highspy.Highs:
+def _limit(solver: highspy.Highs, costs: list[int], below: int) -> None:
+    step = gcd(*costs) or 1
+    most = -(-below // step) - 1
+    places = [place for place, cost in enumerate(costs) if cost]
+    if most < NO_LIMIT:
+        values = np.array([costs[place] / step for place in places])
+        solver.addRow(-highspy.kHighsInf, most, len(places), np.array(places, np.int32), values)
+
+
+def _solver(seconds: float) -> highspy.Highs:
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("time_limit", float(seconds))
@@ -51,19 +66,14 @@ def _solver(program: Program, most: int, seconds: float, step: int) -> highspy.H
     solver.setOptionValue("random_seed", 0)
     solver.setOptionValue("mip_rel_gap", 0.0)
     solver.setOptionValue("mip_abs_gap", 0.999)  # costs are whole numbers
-    solver.passModel(_model(program, step))
-    if most >= NO_LIMIT:
-        return solver
-    places = [place for place, cost in enumerate(program.costs) if cost]
-    solver.addRow(-highspy.kHighsInf, most, len(places), np.array(places, np.int32), np.array([program.costs[p] / step for p in places]))
     return solver
 
 
-def _model(program: Program, step: int) -> highspy.HighsLp:
+def _model(program: Program, objective: list[float]) -> highspy.HighsLp:
     model = highspy.HighsLp()
     model.num_col_ = len(program.costs)
     model.num_row_ = len(program.low)
-    model.col_cost_ = np.array(program.costs, float) / step
+    model.col_cost_ = np.array(objective, float)
     model.col_lower_ = np.zeros(len(program.costs))
     model.col_upper_ = np.array(program.upper, float)
     model.row_lower_ = np.array(program.low, float)

@@ -25,6 +25,9 @@ from scheduling.domain.defrag.ordering import Arrivals, Kind, kind_of
 from scheduling.solver.highs import Answer, run
 from scheduling.solver.program import INF, Program
 
+#: Rank of one workload: more than the nodes of any plan.
+WORKLOAD = 1 << 20
+
 
 class Offered(NamedTuple):
     """What both lemmas say of a problem."""
@@ -76,6 +79,10 @@ class Milp:
             return Answer(values=None, bound=self._below, proven=True)
         return run(self.program, self._below, seconds)
 
+    def tidy(self, seconds: float) -> Answer:
+        """Of these plans, whatever they cost, one with fewest workloads, then fewest nodes."""
+        return run(self.program, self._below, seconds, ranked=True)
+
     def _worthwhile(self, offers: Sequence[Offer]) -> Iterator[Offer]:
         """Those that, with the cheapest ones beside them, cost less than the limit at least."""
         others = Least(offers, lambda offer: offer.bound)
@@ -96,7 +103,7 @@ class Milp:
         for number, unit in enumerate(self.problem.units):
             if not self._may_leave(number, serves=unit.domain in serving):
                 continue
-            self.leaves[number] = self.program.column(unit.cost, 1)
+            self.leaves[number] = self.program.column(unit.cost, 1, self._rank(number))
 
     def _may_leave(self, number: int, *, serves: bool) -> bool:
         unit = self.problem.units[number]
@@ -104,6 +111,12 @@ class Milp:
         if lost or unit.cost >= self._below or not can_leave(self.problem, unit):
             return False
         return serves or max(unit.cost + self._least, self._with(self._surplus.leaves(number))) < self._below
+
+    def _rank(self, number: int) -> int:
+        """Its nodes, and the workloads; those of an owner of several units are counted with the owner."""
+        unit = self.problem.units[number]
+        alone = len(self.problem.owners[unit.owner].units) == 1
+        return unit.size + (WORKLOAD * len(unit.pieces) if alone else 0)
 
     def _with(self, surplus: float) -> int:
         """What a plan costs at least in which a domain that does not serve adds so much."""
@@ -114,9 +127,9 @@ class Milp:
             units = [unit for unit in owner.units if unit in self.leaves]
             own = sum(self.problem.units[unit].cost for unit in owner.units)
             if owner.wait is not None and owner.wait < self._below and len(units) == len(owner.units):
-                self.waits[number] = self.program.column(owner.wait - own, 1)
+                self.waits[number] = self.program.column(owner.wait - own, 1, WORKLOAD if len(owner.units) > 1 else 0)
             if units and len(owner.units) > 1:
-                self.pays[number] = self.program.column(owner.shared, 1)
+                self.pays[number] = self.program.column(owner.shared, 1, WORKLOAD)
 
     def _add_kinds(self) -> None:
         most: defaultdict[Kind, int] = defaultdict(int)

@@ -12,6 +12,7 @@ class Program:
     """Columns and rows, as lists."""
 
     costs: list[int] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
     upper: list[int] = field(default_factory=list)
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
@@ -19,9 +20,10 @@ class Program:
     index: list[int] = field(default_factory=list)
     value: list[float] = field(default_factory=list)
 
-    def column(self, cost: int, upper: int) -> int:
-        """The place of a new column."""
+    def column(self, cost: int, upper: int, rank: int = 0) -> int:
+        """The place of a new column. Of solutions that cost the same the one of the lowest rank is best."""
         self.costs.append(cost)
+        self.ranks.append(rank)
         self.upper.append(upper)
         return len(self.costs) - 1
 

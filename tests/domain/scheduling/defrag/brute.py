@@ -15,10 +15,10 @@ from scheduling.domain.defrag.model import Domain, Owner, Problem, Terms, Unit, 
 Places = tuple[int | None, ...]
 
 
-def cheapest(problem: Problem) -> int | None:
-    """What the cheapest plan costs; None where there is none. Dijkstra's search over who is where."""
+def cheapest(problem: Problem) -> tuple[int, int, int] | None:
+    """(cost, workloads, nodes) of the best plan; None where there is none. Dijkstra's search over who is where."""
     start: Places = (None,) * len(problem.units)
-    heap: list[tuple[int, int, Places]] = [(0, 0, start)]
+    heap: list[tuple[tuple[int, int, int], int, Places]] = [((0, 0, 0), 0, start)]
     seen: set[Places] = set()
     number = 0
     while heap:
@@ -35,8 +35,9 @@ def cheapest(problem: Problem) -> int | None:
     return None
 
 
-def price(problem: Problem, places: Places) -> int:
-    return cost_of(problem, _moved(places), _waiting(problem, places))
+def price(problem: Problem, places: Places) -> tuple[int, int, int]:
+    moved, waiting = _moved(places), _waiting(problem, places)
+    return (cost_of(problem, moved, waiting), *workloads(problem, moved, waiting))
 
 
 def _moved(places: Places) -> tuple[int, ...]:
