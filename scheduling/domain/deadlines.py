@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusters.domain.ids import Instant
-from clusters.domain.jobs import QUEUED
 from clusters.domain.state import ClusterState
 from scheduling.domain.limits import STOP, limit_of
 from scheduling.domain.verdicts.judge import verdict_deadlines
@@ -24,9 +23,10 @@ def _deadlines(state: ClusterState, after: Instant) -> Iterator[Instant]:
         if (limit := limit_of(state.jobs[name])) is not None:
             yield limit
     yield from verdict_deadlines(state, after)
-    for job in state.jobs.values():
-        if job.request.not_before is not None and job.state in QUEUED:
-            yield job.request.not_before
+    for line in state.queue.lines.values():  # the jobs of a line have the same time
+        start = state.jobs[line.jobs[0][2]].request.not_before
+        if start is not None:
+            yield start
     for reservation in state.reservations.values():
         yield reservation.starts_at - STOP  # what can be made to give way is asked to
         yield reservation.starts_at
