@@ -154,7 +154,8 @@ QUOTAS = Table(
         Column(name="borrow", label="Borrows at most", high=MAX_GPUS, auto="all that is left"),
     ),
     meaning="The GPUs that a team may use, and how many more it may borrow of what the quotas of others leave. The team * stands for each "
-    "that has no row. A team without a quota may use all. Who waits within its quota gets back what others have borrowed.",
+    "that has no row; those lend nothing. A team without a quota may use all. "
+    "Who waits within its quota gets back what others have borrowed.",
 )
 
 EXEMPT = Table(

@@ -113,14 +113,11 @@ class _Pass:
 
     def _tell_group(self, group: _Refused) -> Iterator[JobBlocked]:
         refusal = group.refusal
-        news = [turn for turn in group.turns if any(_news(turn, self.trial, refusal.code))]
-        if not news and group.after == self.placed:
-            return
         request = group.turns[0].job.request
         if group.after < self.placed:
             outcome = self.trial.place(request, group.turns[0].job)
             refusal = outcome if isinstance(outcome, Refusal) else refusal
-            news = [turn for turn in group.turns if any(_news(turn, self.trial, refusal.code))]
+        news = [turn for turn in group.turns if any(_news(turn, self.trial, refusal.code))]
         if news:  # only then is all counted in the whole state
             refusal = self.trial.final(request, refusal, group.turns[0].job)
         for turn in news:

@@ -1,7 +1,7 @@
 """Quotas of teams: what each may use, and what it may borrow of what the others leave.
 
-A team's use is all GPUs that its jobs hold, those that are stopping included, and those placed earlier in the same pass. Teams without a
-quota may use all; they neither borrow nor lend.
+A team's use is all GPUs that its jobs hold, those that are stopping included, and those placed earlier in the same pass. Only teams with a
+row of their own lend: others come and go, and what they left would be lent without end. Teams without any quota may use all.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ class Quotas:
         self._used = {team: use.gpus for team, use in state.usage.teams.items()} if self._rows else {}
         for team, gpus in (given_back or {}).items():
             self._used[team] = self._used.get(team, 0) - gpus
-        known = {*self._rows, *self._used} - {EVERY_OTHER}
-        self._left = sum(row.gpus - self._used.get(team, 0) for team in known if (row := self.of(team)) is not None)  # by all together
-        self._known = known
+        self._left = sum(self._lends(team) for team in {*self._rows, *self._used} - {EVERY_OTHER})  # what is there to borrow
 
     def of(self, team: str) -> Quota | None:
         """The quota that holds for the team; None = all."""
@@ -53,13 +51,16 @@ class Quotas:
 
     def take(self, team: str, gpus: int) -> None:
         """A job of the team has been placed."""
-        quota = self.of(team)
-        if quota is not None:
-            if team not in self._known:
-                self._known.add(team)
-                self._left += quota.gpus
-            self._left -= gpus
+        if self._rows:
+            self._left -= self._lends(team)
             self._used[team] = self.used(team) + gpus
+            self._left += self._lends(team)
+
+    def _lends(self, team: str) -> int:
+        """GPUs of its quota that the team leaves to others; below 0: that it has borrowed."""
+        quota = self.of(team)
+        left = 0 if quota is None else quota.gpus - self.used(team)
+        return left if team in self._rows else min(0, left)
 
     def borrows(self, team: str, asked: int) -> bool:
         """Whether the team would have more than its quota with so many GPUs more."""
@@ -80,9 +81,8 @@ class Quotas:
 
     def _could_borrow(self, team: str, quota: Quota, used: int) -> int:
         """GPUs above its quota that the team could have beside those it has: within its limit, and of what others leave."""
-        own = quota.gpus - used
-        left = self._left - max(0, own) if team in self._known else self._left  # what it has borrowed already is taken off
-        return max(0, left if quota.borrow is None else min(left, quota.borrow - max(0, -own)))
+        left = self._left - max(0, self._lends(team))  # what it has borrowed already is taken off
+        return max(0, left if quota.borrow is None else min(left, quota.borrow - max(0, used - quota.gpus)))
 
 
 def terms_now(state: ClusterState, job: Job, now: Instant) -> Refusal | None:

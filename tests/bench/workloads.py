@@ -20,7 +20,7 @@ from clusters.domain.inventory_events import ClusterCreated, NodeRegistered, Rac
 from clusters.domain.jobs import JobKind, JobRequest
 from clusters.domain.policy import Backfill, Policy
 from clusters.domain.state import ClusterState
-from clusters.domain.teams import EVERY_OTHER, PriorityClass, Quota
+from clusters.domain.teams import PriorityClass, Quota
 from clusters.eventlog.log import StoredLog
 from clusters.eventlog.port import Committed
 from clusters.eventlog.request import Request
@@ -34,7 +34,7 @@ QUEUES = 30
 POLICY = Policy(
     backfill=Backfill.OFF,
     classes=tuple(PriorityClass(name=name, priority=points, ageing=4) for name, points in (("small", 50), ("medium", 100), ("large", 200))),
-    quotas=(Quota(team=EVERY_OTHER, gpus=20 * GPUS, borrow=100 * GPUS),),
+    quotas=tuple(Quota(team=f"queue {queue}", gpus=20 * GPUS, borrow=100 * GPUS) for queue in range(QUEUES)),
 )
 
 
