@@ -125,10 +125,11 @@ def _retake(trial: Trial, job: Job, part: Slice, placement: Placement) -> None:
 
 def _close(trial: Trial, job: Job, left: str, domains: list[str]) -> None:
     """An exclusive job closes the domains that its slices are in by now, and opens the one it left, unless it still has work there."""
-    closed = sum(_mask(trial.topology, domain) for domain in set(domains))
-    if left not in domains and all(trial.state.nodes[name].domain != left for name in job.held_nodes):
-        trial.space.closed &= ~_mask(trial.topology, left)
-    trial.space.closed |= closed
+    index = trial.topology.domain_index
+    if left in index and left not in domains and all(trial.state.nodes[name].domain != left for name in job.held_nodes):
+        trial.views.open_domain(index[left])
+    for domain in sorted(set(domains) & index.keys()):
+        trial.views.close_domain(index[domain])
 
 
 def _swapped(state: ClusterState, job: Job, generation: int, place: tuple[int, int], nodes: tuple[str, str]) -> NodeSwapped:

@@ -157,6 +157,11 @@ class Views:
         for space in self._spaces.values():
             space.closed |= 1 << domain
 
+    def open_domain(self, domain: int) -> None:
+        """Such work has left it, in all views."""
+        for space in self._spaces.values():
+            space.closed &= ~(1 << domain)
+
     def drop_want(self, domain: int, spares: int | None) -> None:
         """Such a slice has gone."""
         for space in self._spaces.values():

@@ -9,6 +9,7 @@ from clusters.domain.health_events import NodeDraining
 from clusters.domain.job_events import JobBlocked, NodeSwapped, SliceMoved, SliceStalled
 from clusters.domain.jobs import JobState
 from clusters.domain.policy import Backfill, Policy
+from scheduling.domain.recovery import recover
 from scheduling.domain.refusals import explain
 from scheduling.domain.trial import Trial
 from scheduling.domain.waiting import refusal_now
@@ -85,6 +86,18 @@ def test_exclusive_work_swaps_inside_its_domain_and_moves_only_into_an_empty_one
     assert _domains(world, world.submit(ask(1))) == []
     world.settle()
     assert world.state.space.closed == 0b100  # what it has left it keeps for itself
+
+
+def test_every_view_of_a_decision_sees_what_exclusive_work_closes_when_it_moves() -> None:
+    world = World(racks(3, nodes=4), Policy(target_spares=0, slice_size=4))
+    world.run(ask(4, exclusive=True))
+    _fail(world, "r1-n1", "r1-n2", "r1-n3", "r1-n4")
+    trial = Trial(world.state, 0)
+    trial.views.close_rack(1, ["r3-n1"])
+    views = [trial.space, trial.views.space(1)]
+    assert [space.closed for space in views] == [0b1, 0b1]
+    assert len(list(recover(trial))) == 1
+    assert [space.closed for space in views] == [0b10, 0b10]
 
 
 def test_a_snapshot_knows_who_is_alone_and_where_nodes_have_failed() -> None:
