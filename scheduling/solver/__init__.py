@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from scheduling.solver.exact import solve
+from scheduling.domain.defrag.model import Problem, Solution
 
-__all__ = ["solve"]
+
+def solve(problem: Problem, seconds: float) -> Solution | None:
+    """The best plan found within about `seconds`; None where there is none, or none was found."""
+    from scheduling.solver import exact  # the solver is only loaded where it runs
+
+    return exact.solve(problem, seconds)
