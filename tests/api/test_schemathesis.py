@@ -40,6 +40,7 @@ BEYOND_SCHEMA = (
     "signals_push_format",
     "capacity_get",
     "parallel_get",
+    "racks_set_state",
 )
 
 CONFIG: dict[str, Any] = {
@@ -125,13 +126,15 @@ RACK = b"kind: SlicekeeperInventory\nracks:\n  - {name: r9, gpus: 4, nodes: 'r9-
 #: Writes that chance seldom gets right: method, path, body, status.
 RIGHT: list[tuple[str, str, Any, int]] = [
     ("POST", "jobs/", job(), 201),
+    ("POST", "jobs/", job(layers=[{"level": "rack", "size": 8}], plan={"tp": 4, "ep": 8, "dp": 4}, after=["j000082"], not_before=0), 201),
+    ("POST", "jobs/", {"name": "x", "kind": "rl", "parts": [{"name": "a", "nodes": 4}, {"name": "b", "nodes": 2, "level": "rack"}]}, 201),
     ("POST", "jobs/bulk/", {"jobs": [job(), job(nodes=4)]}, 201),
     ("PUT", "policy/", {"policy": {"slice_size": 8}, "reason": "smaller", "expected_version": 1}, 200),
     ("POST", "inventory/", RACK, 200),
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "body", "status"), RIGHT, ids=[path for _, path, _, _ in RIGHT])
+@pytest.mark.parametrize(("method", "path", "body", "status"), RIGHT, ids=[f"{path}{place}" for place, (_, path, _, _) in enumerate(RIGHT)])
 @pytest.mark.parametrize("query", [{}, {"dry_run": "true"}], ids=["done", "rehearsed"])
 def test_writes_that_are_right_are_answered_as_described(
     calm: None, token: str, query: dict[str, Any], method: str, path: str, body: Any, status: int
