@@ -32,7 +32,7 @@ def solve(problem: Problem, seconds: float) -> Solution | None:
     best = _search(problem, found, start + seconds * (PLAN_PART if narrow else 1))
     if best is None:
         return None
-    rivals = _rivals(problem, found, best, start + seconds)
+    rivals = _rivals(problem, found, best, start + seconds) if best.cost else ()
     slice_only = _slice_only(narrow, best, start + seconds) if narrow else None
     return replace(best, seconds=round(now() - start, 3), rivals=rivals, slice_only=slice_only)
 
@@ -130,7 +130,8 @@ def _slice_only(problem: Problem, best: Solution, deadline: float) -> int | None
 def _rivals(problem: Problem, found: Found, best: Solution, deadline: float) -> tuple[Rival, ...]:
     """The best plan for other domains, as far as there is time, and why all others lose."""
     used = frozenset(domain for domain, _ in best.targets)
-    known = next((cost for cost, domains in found.tried if frozenset(domains) != used), NEVER)
+    tried = (cost for cost, domains in found.tried if frozenset(domains) != used)
+    known = min(next(tried, NEVER), 2 * best.cost)  # what costs twice as much is no rival
     charges = charge(problem)
     offers = sharpen(problem, found.offers, charges)
     milp = Milp(problem, Offered(offers, charges), known, spared=used)
