@@ -31,9 +31,11 @@ def problem_for_job(
 ) -> Problem | None:
     """Room for all slices of a job that waits, or for the first slice of a running one that lacks nodes; None where there is no question.
 
-    `use_spares`: whether work that moves may take spares that its new domain owes. A slice that is whole cannot need room.
+    `use_spares`: whether work that moves may take spares that its new domain owes. A job that runs and is whole needs no room.
     """
     number = _short_slice(job)
+    if number is None and job.state in ACTIVE:
+        return None
     shape = shape_of(trial.topology, job.request, trial.policy) if number is None else _one_slice(trial, job, number)
     if isinstance(shape, Refusal):
         return None

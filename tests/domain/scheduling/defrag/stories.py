@@ -24,7 +24,9 @@ def policy(mode: DefragMode = DefragMode.SUGGEST, **fields: Any) -> Policy:
     return Policy(**{"slice_size": WIDTH, "target_spares": 0, "defrag_mode": mode, "defrag_wait_s": 60, **fields})
 
 
-def scattered(mode: DefragMode = DefragMode.SUGGEST, count: int = 3, request: dict[str, Any] | None = None, **fields: Any) -> tuple[World, str]:
+def scattered(
+    mode: DefragMode = DefragMode.SUGGEST, count: int = 3, request: dict[str, Any] | None = None, **fields: Any
+) -> tuple[World, str]:
     """Racks of WIDTH nodes, of which one job has two in each, and a job that waits for a whole rack."""
     world = World(racks(count, nodes=WIDTH), policy(mode, **fields))
     small = [world.submit(ask(2, **(request or {}))) for _ in range(2 * count)]

@@ -148,6 +148,17 @@ def test_levels_and_layers_say_where_all_slices_lie() -> None:
     assert room_for(world, 32).areas == ()
 
 
+def test_a_job_that_runs_and_is_whole_needs_no_room() -> None:
+    world = world_of()
+    job = world.run(ask(4))
+    assert problem_for_job(Trial(world.state, world.now), job, may_wait=False, use_spares=True) is None
+
+
+def test_no_more_domains_are_wanted_than_there_are() -> None:
+    trial = Trial(world_of(2).state, 0)
+    assert [problem_for_domains(trial, count, may_wait=False, use_spares=True) is None for count in range(4)] == [True, False, False, True]
+
+
 def test_room_that_is_there_costs_nothing() -> None:
     world = world_of()
     world.run(ask(4))
