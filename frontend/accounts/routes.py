@@ -32,6 +32,8 @@ PAGES: dict[str, Row] = {
     "frontend:fleet-queue": _READ,
     "frontend:fleet-events": _READ,
     "frontend:fleet-spares": _READ,
+    "frontend:fleet-breaker": _READ,
+    "frontend:fleet-incidents": _READ,
     "frontend:capacity": _READ,
     "frontend:jobs": _READ,
     "frontend:jobs-rows": _READ,

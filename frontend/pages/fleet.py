@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from clusters.domain.jobs import JobState
 from clusters.domain.state import ClusterState
 from frontend.pages.base import frame, page, part, switcher
+from frontend.pages.incidents import trouble_context
 from frontend.pages.palette import CONDITIONS, USES
 from frontend.pages.spares import spares_context
 from frontend.selectors.clusters import ClusterSummary, cluster_names, now_of, readable_summaries, reading
@@ -47,7 +48,7 @@ def clusters_page(request: HttpRequest) -> HttpResponse:
 def fleet_page(request: HttpRequest, cluster: str) -> HttpResponse:
     """The map and what goes with it."""
     with reading(cluster) as state:
-        context = {**frame(state, "fleet"), "legend": LEGEND, "queue": queue(state)}
+        context = {**frame(state, "fleet"), "legend": LEGEND, "queue": queue(state), **trouble_context(state)}
         seq = state.seq
     context |= switcher() | {"events": news(cluster, seq)} | spares_context(cluster)
     return render(request, "frontend/fleet.html", context)

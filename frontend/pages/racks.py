@@ -20,11 +20,20 @@ from frontend.accounts.access import caller_of
 from frontend.accounts.roles import Permission
 from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.elevation import Elevation, Rack, Slot
+from frontend.pages.nodepast import past_context
 from frontend.selectors.clusters import reading
 from frontend.selectors.nodes import NodeFacts, RackFacts, ServiceFacts, rack_get, rack_nodes
 
 #: In this order the tallies of a rack are shown.
 KINDS = ("use", "condition")
+
+#: What a rack can be told.
+STATES = {
+    RackState.OPEN: "takes all work",
+    RackState.NO_NEW_LONG_JOBS: "only work that ends before its maintenance",
+    RackState.DRAINING: "nothing new, out once empty",
+    RackState.OUT: "out of service",
+}
 
 
 @require_safe
@@ -61,11 +70,10 @@ def rack_context(state: ClusterState, name: str, *, may_write: bool) -> dict[str
             "name": rack.name,
             "block": rack.block,
             "domains": rack.domains,
-            "first": rack.first,
-            "last": rack.first + rack.nodes - 1,
             "switch_trays": rack.switch_trays,
         },
         "nvlink": rack.nvlink,
+        "states": [{"value": value, "label": label} for value, label in STATES.items()] if may_write else [],
         "elevation": mark_safe(Elevation(drawing).render()),
         "service": _service(rack.service),
         "tallies": list(_tallies(rack)),
@@ -85,7 +93,8 @@ def _service(service: ServiceFacts) -> dict[str, Any]:
     """Which work the rack takes, and when it will be empty."""
     words = SERVICE_WORDS.get(RackState(service.state), "")
     reason = service.reason if words else ""
-    return {"words": words, "until_us": service.until_us, "reason": reason, "jobs": service.jobs, "empty_us": service.empty_us}
+    facts = {"state": service.state, "until_us": service.until_us, "jobs": service.jobs, "empty_us": service.empty_us}
+    return {**facts, "words": words, "reason": reason}
 
 
 def _tallies(rack: RackFacts) -> Iterator[dict[str, Any]]:
@@ -126,6 +135,7 @@ def _row(state: ClusterState, node: NodeFacts, *, may_write: bool) -> dict[str, 
         "slot": _slot_number(job, node.name),
         "gpus_used": node.gpus_used if node.jobs and not state.nodes[node.name].job else None,
         "evidence": list(_evidence(node)),
+        "past": past_context(state, node.name),
         "can": list(_can(node)) if may_write else [],
     }
 

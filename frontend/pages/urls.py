@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from frontend import converters  # noqa: F401 - registers the converters
-from frontend.pages import capacity, events, fleet, imports, jobs, launch, policy, racks, signals, spares
+from frontend.pages import capacity, events, fleet, imports, incidents, jobs, launch, policy, racks, signals, spares
 
 parts = [
     path("queue/", fleet.queue_part, name="fleet-queue"),
     path("events/", fleet.events_part, name="fleet-events"),
+    path("breaker/", incidents.breaker_part, name="fleet-breaker"),
+    path("incidents/", incidents.incidents_part, name="fleet-incidents"),
     path("spares/", spares.spares_part, name="fleet-spares"),
     path("log/", events.rows_part, name="events-rows"),
     path("jobs/", jobs.rows_part, name="jobs-rows"),

@@ -47,6 +47,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "frontend:fleet-queue": {"GET": VIEWER},
     "frontend:fleet-events": {"GET": VIEWER},
     "frontend:fleet-spares": {"GET": VIEWER},
+    "frontend:fleet-breaker": {"GET": VIEWER},
+    "frontend:fleet-incidents": {"GET": VIEWER},
     "frontend:capacity": {"GET": VIEWER},
     "frontend:import": {"GET": OPERATOR, "POST": OPERATOR},
     "frontend:import-preview": {"GET": OPERATOR, "POST": OPERATOR},

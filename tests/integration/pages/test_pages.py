@@ -117,7 +117,7 @@ def test_a_rack_is_drawn_with_who_runs_where(user: Client, cluster: str) -> None
         assert page.count(f"/clusters/lab/jobs/{job}/") >= 32
         assert "slot 15" in page
         assert "quarantined: flapping (test)" in page
-    assert 'data-live-nodes="0-17"' in text(user, "/clusters/lab/racks/r1/")
+    assert 'data-live-fragment="/clusters/lab/parts/racks/r1/" data-live-any' in text(user, "/clusters/lab/racks/r1/")
 
 
 def test_only_administrators_are_offered_what_they_may_do(user: Client, admin: Client, cluster: str) -> None:

@@ -3,7 +3,8 @@
  *
  * A button carries `data-action-url`, `data-action-title` (the question), `data-action-text` (what will happen),
  * `data-action-verb` (the word on the confirming button), and may carry `data-action-tone="danger"` and
- * `data-action-reason` (asks for a reason, sent as `{"reason": ...}`). Errors are RFC 9457: title and detail.
+ * `data-action-reason` (asks for a reason, sent as `{"reason": ...}`), `data-action-method` (POST) and `data-action-form` (the id of a form whose
+ * visible fields are sent, a number times its `data-scale`). Errors are RFC 9457: title and detail.
  */
 
 import { $, el, request, setText, signedOut } from "./dom.js";
@@ -27,6 +28,13 @@ async function problem(response) {
   } catch {
     return ["Not done", `The server answered ${response.status} without a reason.`];
   }
+}
+
+/** What is sent of a form: the fields that can be seen and are filled in. */
+function fieldsOf(id) {
+  const fields = [...(document.getElementById(id)?.elements ?? [])].filter((field) => field.name && field.value !== "" && field.checkVisibility());
+  const value = (field) => (field.type === "number" ? Math.round(Number(field.value) * Number(field.dataset.scale ?? 1)) : field.value);
+  return Object.fromEntries(fields.map((field) => [field.name, value(field)]));
 }
 
 export class Actions {
@@ -61,9 +69,9 @@ export class Actions {
     button.disabled = true;
     try {
       const response = await request(button.dataset.actionUrl, {
-        method: "POST",
+        method: button.dataset.actionMethod ?? "POST",
         headers: { "Content-Type": "application/json", "X-CSRFToken": document.body.dataset.csrf },
-        body: JSON.stringify(reason ? { reason } : {}),
+        body: JSON.stringify({ ...fieldsOf(button.dataset.actionForm), ...(reason && { reason }) }),
       });
       if (response.ok) {
         toast(button.dataset.actionDone ?? `${button.dataset.actionVerb}: accepted`);
