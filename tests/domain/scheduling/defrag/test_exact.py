@@ -9,7 +9,7 @@ import pytest
 from scheduling.domain.defrag.bounds import NEVER, Least, covers, offers
 from scheduling.domain.defrag.cascade import explore, first_plan
 from scheduling.domain.defrag.chains import charge, sharpen
-from scheduling.domain.defrag.model import Problem, Solution
+from scheduling.domain.defrag.model import Domain, Owner, Problem, Solution, Unit
 from scheduling.solver import solve
 from tests.domain.scheduling.defrag.brute import cheapest, price, serves, small_problem
 from tests.support.crowded import crowded
@@ -54,7 +54,7 @@ def test_it_finds_what_the_search_over_all_sequences_of_moves_finds(part: int) -
 
 def test_the_cascade_never_claims_too_much() -> None:
     found = 0
-    for seed in range(60):
+    for seed in range(40):
         problem = small_problem(seed)
         wanted, first = cheapest(problem), first_plan(problem)
         if first is not None and wanted is not None:
@@ -65,7 +65,7 @@ def test_the_cascade_never_claims_too_much() -> None:
 
 def test_bounds_by_the_lemmas_never_exceed_the_cheapest_plan() -> None:
     sharper = 0
-    for seed in range(60):
+    for seed in range(40):
         problem = small_problem(seed)
         wanted = cheapest(problem)
         if wanted is None:
@@ -134,3 +134,31 @@ def test_the_cheapest_cover_takes_what_is_needed_and_no_more() -> None:
     assert [price for price, _ in table] == [0, 3, 3, 5, 5, 8, 8, 12]
     assert table[7][1] == (0, 1, 2)
     assert covers([(5, 4, 0)], 5)[5][0] == NEVER
+
+
+def test_two_that_would_have_to_take_each_others_places_are_left_out_and_the_plan_says_so() -> None:
+    """A needs one node. That u and v change places would be cheap, and neither can go first; that w leaves is dear."""
+    names = {"u": (0, 3, 1, 0b010), "v": (1, 2, 1, 0b001), "w": (0, 1, 50, 0b100)}
+    units = tuple(
+        Unit(pieces=((name, 0),), owner=number, domain=domain, size=size, frees=size, cost=cost, allowed=allowed, small=False)
+        for number, (name, (domain, size, cost, allowed)) in enumerate(names.items())
+    )
+    domains = tuple(
+        Domain(name=name, free=free, slack=free, small_slack=free, most=most, spares=0, floor=0, pinned=(), out=0)
+        for name, free, most in (("A", 0, 4), ("B", 1, 3), ("C", 1, 1))
+    )
+    problem = replace(
+        crowded(0, 3, 0.0),
+        sizes=(1,),
+        whole=False,
+        targets=0b001,
+        domains=domains,
+        units=units,
+        owners=tuple(Owner(jobs=(name,), units=(number,), shared=0, wait=None) for number, name in enumerate(names)),
+    )
+    assert cheapest(problem) == (50, 1, 1)
+    found = solve(problem, SECONDS)
+    assert found is not None
+    assert (found.cost, found.moves) == (50, ((2, 2),))
+    assert found.bound < found.cost
+    assert "no order of moves" in found.status
