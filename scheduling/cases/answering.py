@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from clusters.domain.constraints import Layer, LevelMode
+from scheduling.cases.consolidating import make_room, may_consolidate
 from scheduling.cases.fields import Fields
 from scheduling.cases.reading import Question, read_consolidate, read_place, read_replace
 from scheduling.domain.trees import Allocation, Ask, Tree, TreeCode, TreeRefusal, build_tree, place_tree, replace_tree
@@ -22,6 +23,7 @@ Answer = Any  # as JSON has it
 
 READERS: dict[str, Callable[[Fields], Question | None]] = {"place": read_place, "replace": read_replace, "consolidate": read_consolidate}
 
+NOT_MOVABLE = "not_movable"  # the reason where consolidation is not for the job
 NODES_PER_RACK = 18  # of an NVL72: on observed floors, a job up to so many nodes without slices stays in one rack
 
 
@@ -51,8 +53,9 @@ def _case(case: Fields) -> Answer | None:
     question = reader(case)
     if question is None:
         return None
-    answer = _placed(question) if reader is not read_replace else _swapped(question)
-    return answer | {"moves": []} if reader is read_consolidate else answer
+    if reader is read_consolidate:
+        return _consolidated(case, question)
+    return _placed(question) if reader is not read_replace else _swapped(question)
 
 
 def _placed(question: Question) -> dict[str, Answer]:
@@ -61,6 +64,18 @@ def _placed(question: Question) -> dict[str, Answer]:
     if isinstance(found, TreeRefusal) and found.fit * found.unit >= question.low:
         found = place_tree(question.tree, replace(question.ask, count=found.fit * found.unit))
     return _answer(question, found)
+
+
+def _consolidated(case: Fields, question: Question) -> dict[str, Answer]:
+    """Where it fits as it is, else where it fits once the fewest workers have moved; nowhere for a job that could not move in turn."""
+    if not may_consolidate(case):
+        return {"placed": False, "assignment": [], "moves": [], "reason": {"code": NOT_MOVABLE}}
+    answer = _placed(question)
+    if answer["placed"] or answer["reason"]["code"] != TreeCode.INSUFFICIENT:
+        return answer | {"moves": []}
+    room = make_room(case, question)
+    moved = _placed(room[0]) if room is not None else answer
+    return moved | {"moves": room[1]} if room is not None and moved["placed"] else answer | {"moves": []}
 
 
 def _swapped(question: Question) -> dict[str, Answer]:

@@ -41,7 +41,7 @@ def read_place(case: Fields) -> Question:
 
 
 def read_consolidate(case: Fields) -> Question | None:
-    """A job that waits beside running ones, none of which is moved; None where it does not count in GPUs."""
+    """A job that waits beside running ones, as they are; None where it does not count in GPUs."""
     room = free_gpus(case)
     return None if room is None else _question(case, read_nodes(case, room), {}, _count(case))
 

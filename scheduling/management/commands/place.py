@@ -22,7 +22,7 @@ class Command(BaseCommand):
 
     help = (
         "Answer the questions of a placement-cases/1 or slurm-observed/1 file: who goes where on the nodes it lists, or why not. "
-        "A job that waits beside running ones (consolidate) is placed where it fits as it is; nothing is moved for it."
+        "A job that waits beside running ones (consolidate) is placed where it fits as it is, else where the fewest moves make room."
     )
     requires_system_checks = ()
 
