@@ -29,6 +29,9 @@ SWEEP_PERIOD = 10.0
 #: Seconds between looks at the spares: advice for people may be a little old.
 SPARES_PERIOD = 15.0
 
+#: Seconds between looks for what calls for a plan: the net under events that do so at once.
+DEFRAG_PERIOD = 5.0
+
 #: Seconds between looks for sources of signals that are due.
 POLLS_PERIOD = 5.0
 
@@ -44,7 +47,7 @@ def make_app(environment: Environment) -> Celery:
     """Return the application for one process (memory broker) or several (Redis)."""
     app = Celery("slicekeeper", set_as_current=True)
     app.conf.update(
-        imports=("tasks.passes", "tasks.housekeeping", "tasks.polls", "tasks.spares"),
+        imports=("tasks.defrag", "tasks.passes", "tasks.housekeeping", "tasks.polls", "tasks.spares"),
         task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
         task_default_queue="slow",
         task_routes={"tasks.passes.*": {"queue": "pass"}},
@@ -65,6 +68,7 @@ def make_app(environment: Environment) -> Celery:
                 "schedule": SWEEP_PERIOD,
                 "options": {"queue": "pass", "expires": SWEEP_PERIOD},
             },
+            "defrag": {"task": "tasks.defrag.look", "schedule": DEFRAG_PERIOD, "options": {"expires": DEFRAG_PERIOD}},
             "polls": {"task": "tasks.polls.look", "schedule": POLLS_PERIOD, "options": {"expires": POLLS_PERIOD}},
             "spares": {"task": "tasks.spares.look", "schedule": SPARES_PERIOD, "options": {"expires": SPARES_PERIOD}},
         },

@@ -15,3 +15,14 @@ class SparesReview(models.Model):
 
     def __str__(self) -> str:
         return f"{self.epoch} at {self.seq}"
+
+
+class PlanSearch(models.Model):
+    """Searches for plans that make room: whether one goes on, and what was tried last."""
+
+    epoch = models.CharField(max_length=32, primary_key=True)  # of the log
+    until = models.BigIntegerField()  # wall time; a search goes on, and is taken for lost after that
+    tried = models.TextField()  # JSON: job -> position and wall time of the last search for it
+
+    def __str__(self) -> str:
+        return f"{self.epoch} until {self.until}"

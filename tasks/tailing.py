@@ -19,6 +19,7 @@ from clusters.domain.health import SCHEDULER
 from clusters.eventlog.correlation import is_sound
 from clusters.eventlog.store import default_log, subscribe
 from tasks import heartbeat, housekeeping
+from tasks.defrag import Calls
 from tasks.passes import waker
 from tasks.waking import QUIET, Timers, is_settled
 
@@ -42,6 +43,7 @@ class Tail:
         self._seen: dict[str, int] = {}
         self._open: dict[str, str] = {}  # clusters whose pass may have something to do -> what that belongs to
         self._timers = Timers()
+        self._calls = Calls()
         self._kept: dict[str, float] = {}  # when the housekeeping was last sent for
         self._untidy: set[str] = set()  # clusters that have grown since
 
@@ -115,5 +117,6 @@ class Tail:
         for event in events:
             if event.source == SCHEDULER:  # a pass, perhaps of another process, has come this far
                 waker.begun(cluster)
+            self._calls.note(cluster, event.kind)
             if event.kind not in QUIET:
                 self._open[cluster] = self._open.get(cluster) or (event.correlation if is_sound(event.correlation) else "")

@@ -27,7 +27,6 @@ from scheduling.domain.decide import decide
 QUIET = frozenset(
     {
         "ArrivalsPlanned",
-        "CheckpointReported",
         "ClockSet",
         "JobBlocked",
         "JobPlaced",
@@ -54,7 +53,7 @@ def is_settled(state: ClusterState) -> bool:
     """Whether a pass would find nothing to do. Deciding is cheap, and asks no other process how far it is."""
     if state.unbooked:
         return False
-    if not (state.queue or state.lost or state.stopped or state.limited or state.watched):
+    if not (state.queue or state.lost or state.stopped or state.limited or state.watched or state.defrag):
         return True
     outcome = decide(state, RunPass(), cluster_now(state, wall_now()))
     return not (isinstance(outcome, Decision) and outcome.events)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from clusters.domain.ids import Instant
 from clusters.domain.state import ClusterState
+from scheduling.domain.defrag_run import plan_deadlines
 from scheduling.domain.limits import STOP, limit_of
 from scheduling.domain.verdicts.judge import verdict_deadlines
 
@@ -27,6 +28,7 @@ def _deadlines(state: ClusterState, after: Instant) -> Iterator[Instant]:
         start = state.jobs[line.jobs[0][2]].request.not_before
         if start is not None:
             yield start
+    yield from plan_deadlines(state)
     for reservation in state.reservations.values():
         yield reservation.starts_at - STOP  # what can be made to give way is asked to
         yield reservation.starts_at

@@ -10,16 +10,22 @@ from collections.abc import Callable
 from typing import Any
 
 from clusters.domain.commands import (
+    ApprovePlan,
     CancelJob,
     ChangePolicy,
     ChangePriority,
     Command,
+    DropRoom,
     HoldJob,
     MarkNode,
     MarkSwitch,
+    ProposePlan,
+    RejectPlan,
     ReleaseJob,
     ReportCheckpoint,
+    RequestRoom,
     ResetBreaker,
+    ReviewPlans,
     RunPass,
     SetRackState,
     SubmitJob,
@@ -28,6 +34,7 @@ from clusters.domain.commands import (
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.ids import Instant
 from clusters.domain.state import ClusterState
+from scheduling.domain.defrag_commands import approve_plan, drop_room, propose_plan, reject_plan, request_room, review_plans
 from scheduling.domain.job_commands import cancel_job, change_priority, hold_job, release_job, submit_job, submit_jobs
 from scheduling.domain.node_commands import mark_node
 from scheduling.domain.passes import run_pass
@@ -52,9 +59,21 @@ _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]
     SetRackState: set_rack_state,
 }
 
+#: What is decided by the time, too.
+_TIMED: dict[type[Command], Callable[[ClusterState, Any, Instant], Decision | Refusal]] = {
+    RunPass: lambda state, _, now: run_pass(state, now),
+    ProposePlan: propose_plan,
+    ApprovePlan: approve_plan,
+    RejectPlan: reject_plan,
+    RequestRoom: request_room,
+    DropRoom: drop_room,
+    ReviewPlans: review_plans,
+}
+
 
 def decide(state: ClusterState, command: Command, now: Instant) -> Decision | Refusal:
-    """What the command leads to in this state at `now`, in cluster time; only the pass looks at the time."""
-    if isinstance(command, RunPass):
-        return run_pass(state, now)
+    """What the command leads to in this state at `now`, in cluster time."""
+    timed = _TIMED.get(type(command))
+    if timed is not None:
+        return timed(state, command, now)
     return _HANDLERS[type(command)](state, command)

@@ -15,6 +15,7 @@ from clusters.domain.ids import Instant
 from clusters.domain.job_events import AfterStop, JobCancelled, JobFailed, JobPlaced, JobRequeued
 from clusters.domain.space_events import SpaceFreed, SpaceReserved
 from clusters.domain.state import ClusterState
+from scheduling.domain.defrag_run import leaves_more, run_plans
 from scheduling.domain.limits import enforce_limits
 from scheduling.domain.lost_work import book_losses
 from scheduling.domain.queue import place_steps
@@ -56,13 +57,16 @@ def _steps(trial: Trial) -> Iterator[list[Payload]]:
         recover(trial),
         expire(trial),
         make_way(trial),
+        run_plans(trial),
         place_steps(trial),
     )
 
 
 def _leaves_more(state: ClusterState, event: Payload) -> bool:
     """Whether the event gives somebody a chance who has had his turn in this pass, or was not in the queue yet."""
-    return isinstance(event, JobRequeued | SpaceFreed) or (isinstance(event, SpaceReserved) and event.job in state.reservations)
+    if isinstance(event, JobRequeued | SpaceFreed) or leaves_more(state, event):
+        return True
+    return isinstance(event, SpaceReserved) and event.job in state.reservations
 
 
 def settle(state: ClusterState) -> Iterator[list[Payload]]:

@@ -53,11 +53,12 @@ def _recover_job(trial: Trial, job: Job) -> list[Payload]:
             stalled = stalled or (number, outcome)
             continue
         generation += 1
-        _retake(trial, job, part, outcome)
+        retake(trial, job, part, outcome)
         if job.request.exclusive:
             domains[number] = outcome[0].domain
             _close(trial, job, part.domain, domains)
-        events += _moved(trial.state, job, generation, number, outcome[0])
+        lost = "; ".join(_cause(trial.state, name) for _, name in sorted(part.lost.items()))
+        events += moved(trial.state, job, generation, (number, outcome[0]), lost)
     return events + _stalled(trial, job, generation, stalled)
 
 
@@ -113,7 +114,7 @@ def _block_mask(topology: Topology, domain: str) -> int:
     return topology.area("block", topology.block_of[topology.domain_index[domain]]) if domain in topology.domain_index else 0
 
 
-def _retake(trial: Trial, job: Job, part: Slice, placement: Placement) -> None:
+def retake(trial: Trial, job: Job, part: Slice, placement: Placement) -> None:
     """The slice takes its new nodes; the old ones stay taken until their work has stopped."""
     old = trial.topology.domain_index.get(part.domain)
     if job.width > 1:
@@ -144,12 +145,13 @@ def _swapped(state: ClusterState, job: Job, generation: int, place: tuple[int, i
     )
 
 
-def _moved(state: ClusterState, job: Job, generation: int, number: int, assignment: SliceAssignment) -> list[Payload]:
+def moved(state: ClusterState, job: Job, generation: int, place: tuple[int, SliceAssignment], reason: str) -> list[Payload]:
+    """The slice is elsewhere from now on; what it still has where it was is asked to stop."""
+    number, assignment = place
     part = job.slices[number]
     released = tuple(name for name in part.nodes if name is not None)
     lost = tuple(old for _, old in sorted(part.lost.items()))
-    reason = "; ".join(_cause(state, name) for name in lost)
-    moved = SliceMoved(
+    event = SliceMoved(
         job=job.id,
         generation=generation,
         slice=number,
@@ -160,10 +162,10 @@ def _moved(state: ClusterState, job: Job, generation: int, number: int, assignme
         reason=reason,
     )
     if not released:
-        return [moved]
+        return [event]
     why = f"slice {number} moved to {assignment.domain}"
     stop = StopRequested(job=job.id, generation=generation, nodes=released, after=AfterStop.CONTINUES, reason=why)
-    return [moved, *stop_work(state, stop)]
+    return [event, *stop_work(state, stop)]
 
 
 def _stalled(trial: Trial, job: Job, generation: int, stalled: tuple[int, Refusal] | None) -> list[Payload]:

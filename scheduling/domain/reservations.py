@@ -153,9 +153,10 @@ def make_way(trial: Trial) -> Iterator[list[Payload]]:
     Nothing is sent away unless the job provably starts once it has left.
     """
     for name in sorted(trial.kept):
-        kept, job = trial.kept[name], trial.state.jobs[name]
+        kept = trial.kept[name]
         if is_claim(kept) or not kept.starts_at - STOP <= trial.now:
             continue
+        job = trial.state.jobs[name]
         for holder in _to_send_away(trial, kept, job):
             trial.stopping.add(holder.id)
             yield evict(trial.state, holder, job, f"its time is over, and job {name} was promised its nodes")

@@ -55,7 +55,7 @@ class Trial:
                 if service.until is not None:
                     self._views.close_rack(service.until, (node.name for node in self.state.nodes.values() if node.rack == name))
             for reservation in self.kept.values():
-                self._views.keep(reservation, self.state.jobs[reservation.job])
+                self._views.keep(reservation, self.state.jobs.get(reservation.job))
             for name in self.passed:
                 self._views.pass_by(name)
         return self._views
@@ -115,7 +115,7 @@ class Trial:
             self._mark(before, on=False)
         self.kept[job] = reservation_of(reserved, self.state.seq, before)
         self._mark(self.kept[job], on=True)
-        self.views.keep(self.kept[job], self.state.jobs[job])
+        self.views.keep(self.kept[job], self.state.jobs.get(job))
         if job in self.passed:
             self.views.pass_by(job)
 

@@ -34,7 +34,7 @@ class Closure:
     bit: int  # of its own in masks of closures
     until: Instant
     masks: Masks
-    job: Job | None  # the job that they are kept for; None: a rack is closed
+    job: Job | None  # the job that they are kept for; None: a rack is closed, or whole domains are kept for nobody yet
     points: int | None  # jobs that have more, and their turn before the job, are not bound; None: all are
     passed: bool = False  # the job's turn has come
 
@@ -54,14 +54,14 @@ class Views:
 
     # ---- closures
 
-    def keep(self, reservation: Reservation, job: Job) -> None:
-        """Nodes are kept for a job, in place of any that were before, if the policy has it so."""
-        self.drop(job.id)
+    def keep(self, reservation: Reservation, job: Job | None) -> None:
+        """Nodes are kept for a job, in place of any that were before, if the policy has it so; a claim may be for nobody yet."""
+        self.drop(reservation.job)
         if not is_in_force(reservation, self._policy):
             return
-        points = None if reservation.expires_at is not None else points_of(self._policy, job.request, job)
+        points = None if reservation.expires_at is not None or job is None else points_of(self._policy, job.request, job)
         masks = masks_of(self.base, reservation.nodes)
-        self._kept[job.id] = self._close(Closure(bit=self._next, until=reservation.starts_at, masks=masks, job=job, points=points))
+        self._kept[reservation.job] = self._close(Closure(bit=self._next, until=reservation.starts_at, masks=masks, job=job, points=points))
 
     def close_rack(self, until: Instant, nodes: Iterable[str]) -> None:
         """These nodes are only for work that ends in time."""

@@ -10,7 +10,7 @@ from clusters.connectors.simulated.creation import Shape, create_simulated
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.domain.events import NewEvent
 from clusters.domain.health_events import RepairFinished
-from clusters.domain.job_events import CheckpointReported
+from clusters.domain.inventory_events import ClockSet
 from clusters.eventlog.maintenance import remove_cluster
 from clusters.eventlog.store import create_cluster
 from scheduling import services
@@ -91,7 +91,7 @@ def test_a_fleet_waits_for_the_pass_while_it_has_something_to_do_but_not_forever
     thread._settle(loud)
     assert caplog.messages == []
     services.job_submit(cluster="one", request=ask(2), by="ada")
-    thread._settle([NewEvent(CheckpointReported(job="j1", generation=1, step=1, at=0), 0, "fleet", "2")])  # says nothing to the pass
+    thread._settle([NewEvent(ClockSet(wall=0, cluster_time=0, speed=1.0), 0, "fleet", "2")])  # says nothing to the pass
     assert caplog.messages == []
     thread._settle(loud)
     assert caplog.messages == ["the pass of cluster 'one' is behind; its fleet goes on without it"]
