@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusters.domain.constraints import LevelMode, load_constraints
-from clusters.domain.jobs import JobKind, JobRequest, Recovery, default_restartable
+from clusters.domain.jobs import JobKind, JobRequest, OnStall, Recovery, default_restartable
 
 _UNSAID: dict[str, Any] = {"mode": LevelMode.ANY, "layers": (), "parts": (), "plan": None, "after": ()}
 
@@ -19,7 +19,8 @@ def request_of(plain: Mapping[str, Any]) -> JobRequest:
     values = {**_UNSAID, **plain}
     values["parts"] = [{"mode": LevelMode.ANY, **part} for part in values["parts"]]
     kind = JobKind(values["kind"])
-    values |= {"kind": kind, "recovery": Recovery(values.get("recovery", Recovery.CHECKPOINT)), **load_constraints(values)}
+    enums = {"recovery": Recovery(values.get("recovery", Recovery.CHECKPOINT)), "on_stall": OnStall(values.get("on_stall", OnStall.HOLD))}
+    values |= {"kind": kind, **enums, **load_constraints(values)}
     values.setdefault("restartable", default_restartable(kind))
     if values.get("nodes") is None and values.get("gpus") is None:
         values |= _size_of(values)

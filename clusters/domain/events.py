@@ -76,6 +76,7 @@ Payload = (
     | job_events.SliceMoved
     | job_events.SliceStalled
     | job_events.JobPreempted
+    | job_events.JobResized
     | job_events.JobRequeued
     | job_events.JobFinished
     | job_events.JobFailed

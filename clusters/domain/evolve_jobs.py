@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from clusters.domain import job_events as ev
@@ -232,6 +233,12 @@ def _preempted(state: ClusterState, event: Event, payload: ev.JobPreempted) -> N
     _count(state, "preemptions")
 
 
+def _resized(state: ClusterState, _: Event, payload: ev.JobResized) -> None:
+    """Told beside the StopRequested after which it starts anew; a plan for another number of GPUs no longer holds."""
+    job = state.jobs[payload.job]
+    job.request = replace(job.request, nodes=payload.nodes, plan=None)
+
+
 def _requeued(state: ClusterState, _: Event, payload: ev.JobRequeued) -> None:
     job = state.jobs[payload.job]
     state.stopped.discard(job.id)
@@ -288,6 +295,7 @@ HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
     ev.SliceMoved: _moved,
     ev.SliceStalled: _stalled,
     ev.JobPreempted: _preempted,
+    ev.JobResized: _resized,
     ev.JobRequeued: _requeued,
     ev.JobFinished: _ended(JobState.FINISHED),
     ev.JobFailed: _ended(JobState.FAILED),

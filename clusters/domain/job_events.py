@@ -163,6 +163,16 @@ class JobPreempted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobResized:
+    """The job asks for another number of nodes from now on: it starts anew with those."""
+
+    VERSION: ClassVar[int] = 1
+    job: str
+    nodes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequeued:
     """The job's work has stopped and it waits again."""
 

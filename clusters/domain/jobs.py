@@ -38,6 +38,14 @@ class Recovery(StrEnum):
     PEER = "peer"  # only the lost nodes are rolled back
 
 
+class OnStall(StrEnum):
+    """What a job does of which a slice has lost nodes and has no place."""
+
+    HOLD = "hold"  # its other slices wait until there is one
+    RESTART = "restart"  # it starts anew elsewhere, where it can start whole
+    SHRINK = "shrink"  # likewise, or smaller where it cannot
+
+
 class JobState(StrEnum):
     """The states of a job; the last three are final."""
 
@@ -87,6 +95,7 @@ class JobRequest:
     expected_run_s: int | None = None
     checkpoint_interval_s: int | None = None
     recovery: Recovery = Recovery.CHECKPOINT
+    on_stall: OnStall = OnStall.HOLD
     team: str = ""
     held: bool = False  # submitted on hold
     priority_class: str = ""  # of the policy; "" = its first
@@ -133,7 +142,7 @@ _RANGES: tuple[tuple[str, int, int], ...] = (
 
 def load_request(plain: dict[str, Any]) -> JobRequest:
     """The request whose `asdict` this is."""
-    enums = {"kind": JobKind(plain["kind"]), "recovery": Recovery(plain["recovery"])}
+    enums = {"kind": JobKind(plain["kind"]), "recovery": Recovery(plain["recovery"]), "on_stall": OnStall(plain["on_stall"])}
     return JobRequest(**{**plain, **enums, **load_constraints(plain)})
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clusters.domain.state import Job
 
 #: What of a request neither its placement nor its turn depends on. The priority that counts is the job's own, which may change.
-_OF_ONE_JOB = frozenset({"name", "held", "checkpoint_interval_s", "recovery", "priority", "after"})
+_OF_ONE_JOB = frozenset({"name", "held", "checkpoint_interval_s", "recovery", "on_stall", "priority", "after"})
 _alike = attrgetter(*(field.name for field in fields(JobRequest) if field.name not in _OF_ONE_JOB))
 
 LineKey = tuple[Any, ...]

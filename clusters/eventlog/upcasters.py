@@ -45,6 +45,7 @@ def _arrivals_planned_1(fields: Fields) -> Fields:
 
 def _simple_request(request: Fields) -> Fields:
     since = {
+        "on_stall": "hold",
         "priority_class": "",
         "level": "",
         "mode": "any",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusters.domain.constraints import MAX_GROUP, MAX_LAYERS, MAX_NAME, MAX_NODES, MAX_PARTS, LevelMode
-from clusters.domain.jobs import MAX_AFTER, MAX_SECONDS, PRIORITY_RANGE, JobKind, Recovery
+from clusters.domain.jobs import MAX_AFTER, MAX_SECONDS, PRIORITY_RANGE, JobKind, OnStall, Recovery
 from frontend.api.fields import Input, OneOf, Several, SeveralInputs, Shaped, Switch, Text, WholeNumber
 
 JOB_ID = "j[0-9]{6,18}"
@@ -79,6 +79,7 @@ class JobInput(Wanted):
     expected_run_s = WholeNumber(1, MAX_SECONDS, required=False, allow_null=True)
     checkpoint_interval_s = WholeNumber(1, MAX_SECONDS, required=False, allow_null=True)
     recovery = OneOf(Recovery, default=Recovery.CHECKPOINT.value, help_text="where a replaced node takes its state from")
+    on_stall = OneOf(OnStall, default=OnStall.HOLD.value, help_text="what it does when a slice has lost nodes and has no place")
     held = Switch(default=False, help_text="submit on hold")
     not_before = WholeNumber(
         0, LAST_INSTANT, required=False, allow_null=True, help_text="cluster time before which it does not start, in microseconds"

@@ -11,7 +11,7 @@ from django import forms
 
 from clusters.domain.constraints import MAX_NAME, LevelMode
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.jobs import JobKind, Recovery, default_restartable
+from clusters.domain.jobs import JobKind, OnStall, Recovery, default_restartable
 from frontend.jobrequests import request_of
 from frontend.pages.formfields import JobsField, LayersField, MomentField, SpanField, choice, number
 
@@ -54,6 +54,15 @@ class JobForm(forms.Form):
     recovery = forms.ChoiceField(
         label="After a failed node",
         choices=[(Recovery.CHECKPOINT.value, "Back to the last checkpoint"), (Recovery.PEER.value, "Take state from a peer")],
+    )
+    on_stall = forms.ChoiceField(
+        label="Where a slice has no place",
+        choices=[
+            (OnStall.HOLD.value, "The others wait for it"),
+            (OnStall.RESTART.value, "Start anew where all fits"),
+            (OnStall.SHRINK.value, "Start anew, smaller if need be"),
+        ],
+        required=False,
     )
     restartable = forms.BooleanField(
         label="May be restarted", required=False, initial=True, help_text="It may be stopped and started again to make room."
@@ -126,7 +135,20 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "start": ("not_before", "after"),
 }
 
-_SAME = ("name", "kind", "team", "priority_class", "slice_size", "max_slice", "spares", "tail", "recovery", "level", "layers", "exclusive")
+_SAME = (
+    "name",
+    "kind",
+    "team",
+    "priority_class",
+    "slice_size",
+    "max_slice",
+    "spares",
+    "tail",
+    "recovery",
+    "level",
+    "layers",
+    "exclusive",
+)
 
 
 def plain_of(values: dict[str, Any]) -> dict[str, Any]:
@@ -143,6 +165,7 @@ def plain_of(values: dict[str, Any]) -> dict[str, Any]:
         "time_limit_s": values["time_limit"],
         "restartable": values["restartable"] and default_restartable(JobKind(values["kind"])),
         "mode": values["mode"] or LevelMode.ANY,
+        "on_stall": values["on_stall"] or OnStall.HOLD,
         "not_before": values["not_before"],
         "after": values["after"],
         "parts": parts,

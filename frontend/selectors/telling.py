@@ -239,6 +239,7 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     jobs.SliceMoved: _moved,
     jobs.SliceStalled: _refused("Slice stalled"),
     jobs.JobPreempted: _job("Preempted"),
+    jobs.JobResized: lambda event: (f"Goes on with {_many(event.nodes, 'node')}", event.reason),
     jobs.JobRequeued: _job("Back in the queue"),
     jobs.JobFinished: _job("Finished"),
     jobs.JobFailed: _job("Failed"),

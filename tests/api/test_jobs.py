@@ -30,7 +30,8 @@ def test_a_job_is_submitted_placed_and_described(user: Api, cluster: str) -> Non
     assert made.body["request"] == {
         "name": "train", "kind": "training", "nodes": 32, "gpus": None, "slice_size": 8, "max_slice": None, "tail": False, "spares": 1,
         "priority": 0, "restartable": True, "expected_run_s": 3600, "checkpoint_interval_s": 600, "recovery": "peer", "team": "red",
-        "held": False, "priority_class": "", "level": "", "mode": "any", "layers": [], "exclusive": False, "parts": [], "plan": None,
+        "held": False, "on_stall": "hold",
+        "priority_class": "", "level": "", "mode": "any", "layers": [], "exclusive": False, "parts": [], "plan": None,
         "time_limit_s": None, "not_before": None, "after": [],
     }  # fmt: skip
     run_pass(cluster)

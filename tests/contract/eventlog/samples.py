@@ -22,7 +22,7 @@ from clusters.domain.constraints import JobPart, Layer, LevelMode, ParallelPlan
 from clusters.domain.defrag import Plan, PlanAim, PlanMove, PlanStatus, Rival
 from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
 from clusters.domain.health import Flag
-from clusters.domain.jobs import JobKind, JobRequest, Recovery
+from clusters.domain.jobs import JobKind, JobRequest, OnStall, Recovery
 from clusters.domain.lost_work import LossCause
 from clusters.domain.policy import Backfill, DefragMode, Policy, QueueOrder, SparesScope
 from clusters.domain.racks import RackState
@@ -52,6 +52,7 @@ _RICH = replace(
     kind=JobKind.RL,
     nodes=24,
     slice_size=4,
+    on_stall=OnStall.SHRINK,
     priority_class="production",
     level="block",
     mode=LevelMode.PREFERRED,
@@ -150,6 +151,7 @@ SAMPLES: tuple[Payload, ...] = (
     ),
     jobs.SliceStalled(job=_JOB, generation=3, slice=1, code="capacity-blocked", counts=_COUNTS),
     jobs.JobPreempted(job=_JOB, generation=3, by="j000200", reason="makes room"),
+    jobs.JobResized(job=_JOB, nodes=16, reason="no place for a slice"),
     jobs.JobRequeued(job=_JOB, reason="preempted"),
     jobs.JobFinished(job=_JOB, generation=3),
     jobs.JobFailed(job=_JOB, generation=3, reason="exit 1"),
