@@ -18,6 +18,7 @@ from clusters.domain.job_events import AfterStop, NodeSwapped, SliceAssignment, 
 from clusters.domain.jobs import JobState
 from clusters.domain.state import ClusterState, Job, Slice
 from clusters.domain.topology import Topology
+from scheduling.domain.giving_in import give_in
 from scheduling.domain.inner import group_around
 from scheduling.domain.nodes import bits, choose_nodes
 from scheduling.domain.placement import Placement, place_shape
@@ -59,6 +60,8 @@ def _recover_job(trial: Trial, job: Job) -> list[Payload]:
             _close(trial, job, part.domain, domains)
         lost = "; ".join(_cause(trial.state, name) for _, name in sorted(part.lost.items()))
         events += moved(trial.state, job, generation, (number, outcome[0]), lost)
+    if stalled and not events and (anew := give_in(trial, job)):
+        return anew
     return events + _stalled(trial, job, generation, stalled)
 
 
