@@ -54,7 +54,10 @@ def reserve_for(trial: Trial, job: Job, refusal: Refusal) -> Iterator[Payload]:
 
 
 def _change(trial: Trial, job: Job, found: Outlook | None) -> Iterator[Payload]:
-    if found is not None:
+    kept = trial.kept.get(job.id)
+    if found is not None and kept is not None and (found.nodes, found.starts_at) == (kept.nodes, kept.starts_at):
+        trial.pass_by(job.id)  # it is the best there is, and told already: a pass that told it again would call for another one
+    elif found is not None:
         reserved = SpaceReserved(job=job.id, nodes=found.nodes, starts_at=found.starts_at, reason=_reason(trial, found))
         trial.keep(reserved)
         trial.pass_by(job.id)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clusters.domain.books import Use
 from clusters.domain.books_of import read_books
 from clusters.domain.commands import CancelJob, ChangePolicy, HoldJob, NodeVerb, RunPass
+from clusters.domain.decision import Decision
 from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration
 from clusters.domain.job_events import JobBlocked, JobPlaced, JobPreempted, StopRequested
 from clusters.domain.jobs import JobRequest, JobState
@@ -302,3 +303,16 @@ def test_a_pass_settles_whatever_fails(asked: list[tuple[int, int, float, int]],
         world.settle()
         assert world.do(RunPass()).events == ()  # type: ignore[union-attr]
         world.log.sound()
+
+
+def test_part_of_a_node_is_kept_though_others_stay_on_the_rest_of_it() -> None:
+    """What is kept is told once: a pass that told the same again would call for another pass, and so for ever."""
+    world = World(racks(1, nodes=1))
+    world.run(ask(None, gpus=3, expected_run_s=600))
+    world.run(ask(None, gpus=1, expected_run_s=86_400))
+    name = world.submit(ask(None, gpus=3))
+    assert isinstance(world.do(RunPass()), Decision)
+    assert name in world.state.reservations
+    again = world.do(RunPass())
+    assert isinstance(again, Decision)
+    assert not again.events
