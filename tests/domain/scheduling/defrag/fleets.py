@@ -21,7 +21,7 @@ def busy(seed: int) -> World:
         target_spares=chance.choice((0, 1, 2)),
         spares_scope=chance.choice(tuple(SparesScope)),
         interactive_preemptible=chance.random() < 0.2,
-        backfill=Backfill.OFF,
+        backfill=chance.choice((Backfill.OFF, Backfill.EASY)),
     )
     world = World(racks(chance.randint(3, 5), nodes=chance.randint(6, 9), per_block=2), policy, checked=False)
     for _ in range(chance.randint(8, 26)):
