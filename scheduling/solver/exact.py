@@ -12,7 +12,8 @@ from scheduling.domain.defrag.model import Problem, Solution, cost_of, workloads
 from scheduling.domain.defrag.ordering import arrange
 from scheduling.domain.defrag.rivals import rivals_of
 from scheduling.solver.highs import now
-from scheduling.solver.milp import Milp, Offered
+from scheduling.solver.milp import Milp
+from scheduling.solver.pruning import Offered
 
 #: A cheaper end state that no order of moves leads to is left out, and the search goes on, so many times.
 MOST_CYCLES = 8

@@ -14,26 +14,18 @@ With a plan of cost C at hand only cheaper ones are asked for: ways, units and s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
-from scheduling.domain.defrag.bounds import NEVER, SAFE, Least, Offer, can_leave, whole_cost
-from scheduling.domain.defrag.chains import Charges, Surplus, least_charged
+from scheduling.domain.defrag.bounds import NEVER, SAFE
 from scheduling.domain.defrag.model import Problem, Way
 from scheduling.domain.defrag.ordering import Arrivals, Kind, kind_of
 from scheduling.solver.highs import Answer, run
 from scheduling.solver.program import INF, Program
+from scheduling.solver.pruning import Offered, Pruned
 
 #: Rank of one workload: more than the nodes of any plan.
 WORKLOAD = 1 << 20
-
-
-class Offered(NamedTuple):
-    """What both lemmas say of a problem."""
-
-    offers: tuple[Offer, ...]
-    charges: Charges
 
 
 class Milp:
@@ -58,10 +50,8 @@ class Milp:
         self.waits: dict[int, int] = {}
         self.pays: dict[int, int] = {}
         self.comes: dict[tuple[int, Kind], int] = {}
-        self._offers = list(self._worthwhile(offered.offers))
-        self._least = min((offer.own for offer in self._offers), default=NEVER)
-        self._charged = least_charged(problem, self._offers)
-        self._surplus = Surplus(problem, offered.charges)
+        self._pruned = Pruned(problem, offered, below)
+        self._offers = self._pruned.offers
         self._add_ways()
         self._add_units()
         self._add_owners()
@@ -83,14 +73,6 @@ class Milp:
         """Of these plans, whatever they cost, one with fewest workloads, then fewest nodes."""
         return run(self.program, self._below, seconds, ranked=True)
 
-    def _worthwhile(self, offers: Sequence[Offer]) -> Iterator[Offer]:
-        """Those that, with the cheapest ones beside them, cost less than the limit at least."""
-        others = Least(offers, lambda offer: offer.bound)
-        for offer in offers:
-            left = sum(self.problem.counts) - sum(offer.way.counts)
-            if whole_cost(offer.bound + others.of(left, without=offer.domain)) < self._below:
-                yield offer
-
     # ---- columns
 
     def _add_ways(self) -> None:
@@ -98,29 +80,15 @@ class Milp:
             self.serves[offer.domain, offer.way] = self.program.column(0, 1)
 
     def _add_units(self) -> None:
-        """Units that may leave in a cheaper plan; elsewhere than in a domain that serves they come on top of the cheapest that does."""
-        serving = {offer.domain for offer in self._offers}
         for number, unit in enumerate(self.problem.units):
-            if not self._may_leave(number, serves=unit.domain in serving):
-                continue
-            self.leaves[number] = self.program.column(unit.cost, 1, self._rank(number))
-
-    def _may_leave(self, number: int, *, serves: bool) -> bool:
-        unit = self.problem.units[number]
-        lost = self._charges.by_size[unit.size] >= NEVER and self.problem.owners[unit.owner].wait is None
-        if lost or unit.cost >= self._below or not can_leave(self.problem, unit):
-            return False
-        return serves or max(unit.cost + self._least, self._with(self._surplus.leaves(number))) < self._below
+            if self._pruned.may_leave(number):
+                self.leaves[number] = self.program.column(unit.cost, 1, self._rank(number))
 
     def _rank(self, number: int) -> int:
         """Its nodes, and the workloads; those of an owner of several units are counted with the owner."""
         unit = self.problem.units[number]
         alone = len(self.problem.owners[unit.owner].units) == 1
         return unit.size + (WORKLOAD * len(unit.pieces) if alone else 0)
-
-    def _with(self, surplus: float) -> int:
-        """What a plan costs at least in which a domain that does not serve adds so much."""
-        return whole_cost(self._charged + surplus)
 
     def _add_owners(self) -> None:
         for number, owner in enumerate(self.problem.owners):
@@ -135,7 +103,6 @@ class Milp:
         most: defaultdict[Kind, int] = defaultdict(int)
         for unit in self.leaves:
             most[kind_of(self.problem.units[unit])] += 1
-        serving = {offer.domain for offer in self._offers}
         room: defaultdict[int, int] = defaultdict(int)
         for unit in self.leaves:
             room[self.problem.units[unit].domain] += self.problem.units[unit].frees
@@ -144,7 +111,7 @@ class Milp:
             for domain, here in enumerate(self.problem.domains):
                 slack = (here.small_slack if small else here.slack) + room[domain]
                 fits = min(count, slack // size) if area >> domain & 1 else 0
-                if fits > 0 and (domain in serving or self._with(self._surplus.comes(domain, size)) < self._below):
+                if fits > 0 and self._pruned.may_come(domain, size):
                     self.comes[domain, kind] = self.program.column(0, fits)
 
     # ---- rows
@@ -216,7 +183,7 @@ class Milp:
         for number, column in self.leaves.items():
             unit = self.problem.units[number]
             costs[unit.domain][column] = unit.cost
-            if unit.cost + self._least >= self._below:
+            if self._pruned.stays_where_none_serves(number):
                 self.program.row(-INF, 0, {column: 1, **dict.fromkeys(domains[unit.domain], -1.0)})
         for offer in self._offers:
             costs[offer.domain][self.serves[offer.domain, offer.way]] = -offer.own
