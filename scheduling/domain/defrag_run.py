@@ -270,7 +270,10 @@ class _Run:
         if self._plan.job not in self._trial.kept or self._known.asked_at is None:
             return [ended]
         gone = {name for step, move in enumerate(self._plan.moves) if step in self._begun | self._ended for name in move.nodes}
-        left = tuple(name for name in self._plan.nodes if name in gone or not self._holders(name))
-        if not gone or self._plan.aim is PlanAim.DOMAINS or is_over(self._state, self._plan):
+        nodes = self._state.nodes
+        left = tuple(
+            name for name in self._plan.nodes if name in nodes and nodes[name].placeable and (name in gone or not self._holders(name))
+        )
+        if not gone or not left or self._plan.aim is PlanAim.DOMAINS or is_over(self._state, self._plan):
             return [*self._free(why), ended]
         return [ended] if self._trial.kept[self._plan.job].nodes == left else [*self._reserve(left), ended]

@@ -20,7 +20,8 @@ def terms_of(state: ClusterState, now: Instant) -> Terms:
     if policy.defrag_mode is DefragMode.AUTO:
         jobs, teams = _spent(state, now)
         most = min(most, max(0, policy.defrag_jobs_per_hour - jobs))
-        exempt |= {team for team, count in teams.items() if team and count >= policy.defrag_team_per_hour}
+        present = {job.request.team for job in state.jobs.values()}
+        exempt |= {team for team in present if team and teams[team] >= policy.defrag_team_per_hour}
     return Terms(exempt=frozenset(exempt), cooling=_cooling(state, now), most_moves=most)
 
 

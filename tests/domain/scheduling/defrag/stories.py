@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from clusters.domain.commands import ApprovePlan, ProposePlan
 from clusters.domain.decision import Decision, Refusal
@@ -15,6 +15,8 @@ from scheduling.domain.defrag.plan import plan_of
 from scheduling.domain.defrag_trigger import causes, problem_of
 from scheduling.domain.trial import Trial
 from tests.support.world import World, ask, racks
+
+T = TypeVar("T")
 
 #: Nodes of a rack, and of the job that wants all of one.
 WIDTH = 4
@@ -65,3 +67,12 @@ def approved(world: World) -> ActivePlan:
     (running,) = world.state.defrag.values()
     assert running == replace(known, status=PlanStatus.RUNNING, by="op", approved_at=world.now)
     return running
+
+
+def kinds(world: World, since: int) -> list[str]:
+    return [event.kind for event in world.log.events[since:]]
+
+
+def only(world: World, kind: type[T]) -> list[T]:
+    """The payloads of that kind, in order."""
+    return [event.payload for event in world.log.events if isinstance(event.payload, kind)]
