@@ -7,7 +7,7 @@ job, not when enough nodes are free. Nodes kept for other jobs count as taken un
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -139,20 +139,64 @@ def give(space: Space, release: Release) -> None:
 
 
 def _with_closures(trial: Trial, mask: int, before: Instant | None) -> Iterable[Release]:
-    """All ends, those of jobs included that nodes are kept for, and nothing on nodes that are closed for longer."""
+    """All ends, those of jobs included that nodes are kept for. A node comes free with the last of all who have it or were promised it."""
     releases = trial.ends.before(before)
     if not mask:
         return releases
+    promised = [_of_closure(trial, closure) for closure in trial.views.closures(mask)]
     closed: dict[int, int] = {}
-    closures = sorted(trial.views.closures(mask), key=lambda closure: (-over(trial, closure), closure.bit))
-    ends: list[Release] = []
-    for closure in closures:
-        rest = {domain: nodes & ~closed.get(domain, 0) for domain, nodes in closure.masks.items()}
-        for domain, nodes in closure.masks.items():
-            closed[domain] = closed.get(domain, 0) | nodes
-        if closure.job is not None and (before is None or over(trial, closure) < before):
-            ends.append(Release(at=over(trial, closure), job=closure.job.id, masks=rest))
-    return [*(_beside(trial, release, closed) for release in releases), *ends]
+    for release in promised:
+        _add(closed, release.masks)
+    met: list[Release] = []
+    beside: list[Release] = []
+    for release in releases:
+        (met if _meets(trial.space, release, closed) else beside).append(release)
+    held = _held_on(trial.space, met, closed)
+    promised += [_whole(trial.space, release) for release in met]
+    return [*beside, *_last_ones(promised, held, NEVER if before is None else before)]
+
+
+def _last_ones(releases: list[Release], held: dict[int, int], before: Instant) -> Iterator[Release]:
+    """The releases before that time, each with its nodes that nobody has for longer; `held` are in use until after them all."""
+    for release in sorted(releases, key=_order, reverse=True):
+        rest = {domain: mask & ~held.get(domain, 0) for domain, mask in release.masks.items()}
+        _add(held, release.masks)
+        if release.at < before:
+            yield replace(release, masks=rest)
+
+
+def _of_closure(trial: Trial, closure: Closure) -> Release:
+    return Release(at=over(trial, closure), job="" if closure.job is None else closure.job.id, masks=closure.masks)
+
+
+def _held_on(space: Space, releases: Iterable[Release], masks: Masks) -> dict[int, int]:
+    """Which of the nodes stay in use beyond these releases."""
+    free: dict[int, int] = {}
+    left: dict[int, int] = {}
+    for release in releases:
+        _add(free, release.masks)
+        for node, gpus in release.gpus:
+            left[node] = left.get(node, space.gpus_left(node)) | gpus
+    for node, gpus in left.items():
+        if gpus == (1 << space.topology.nodes[node].gpus) - 1:
+            _add(free, dict([space.locate(node)]))
+    return {domain: mask & space.used[domain] & ~free.get(domain, 0) for domain, mask in masks.items()}
+
+
+def _whole(space: Space, release: Release) -> Release:
+    """The release with whole nodes in place of GPUs: of nodes that somebody was promised, all or nothing comes free."""
+    if not release.gpus:
+        return release
+    return replace(release, masks=dict(space.locate(node) for node, _ in release.gpus), gpus=())
+
+
+def _meets(space: Space, release: Release, masks: Masks) -> bool:
+    return any(mask & masks.get(domain, 0) for domain, mask in _whole(space, release).masks.items())
+
+
+def _add(masks: dict[int, int], more: Masks) -> None:
+    for domain, mask in more.items():
+        masks[domain] = masks.get(domain, 0) | mask
 
 
 def over(trial: Trial, closure: Closure) -> Instant:
@@ -160,20 +204,6 @@ def over(trial: Trial, closure: Closure) -> Instant:
     if closure.job is None:
         return NEVER
     return max(closure.until, trial.now) + LAUNCH + run_time(closure.job.request, trial.policy) + STOP
-
-
-def _beside(trial: Trial, release: Release, closed: Masks) -> Release:
-    """What of the release nobody else has been promised."""
-    if not release.gpus and not any(mask & closed.get(domain, 0) for domain, mask in release.masks.items()):
-        return release
-    masks = {domain: mask & ~closed.get(domain, 0) for domain, mask in release.masks.items()}
-    gpus = tuple((node, mask) for node, mask in release.gpus if not _is_in(trial.space, node, closed))
-    return replace(release, masks=masks, gpus=gpus)
-
-
-def _is_in(space: Space, node: int, masks: Masks) -> bool:
-    domain, bit = space.locate(node)
-    return bool(masks.get(domain, 0) & bit)
 
 
 def _of_job(trial: Trial, job: Job) -> Release:

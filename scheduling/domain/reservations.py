@@ -19,7 +19,7 @@ from clusters.domain.reservations import Reservation, is_claim
 from clusters.domain.space_events import ReservationExpired, SpaceFreed, SpaceReserved
 from clusters.domain.state import Job
 from scheduling.domain.forecast import Outlook, earliest_start, give, over
-from scheduling.domain.limits import STOP, ends_by, planned_end, run_time
+from scheduling.domain.limits import LAUNCH, STOP, ends_by, planned_end, run_time
 from scheduling.domain.preemption import evict, may_be_preempted
 from scheduling.domain.refusals import INFEASIBLE
 from scheduling.domain.trial import Trial
@@ -91,13 +91,16 @@ def _nodes_are_sound(trial: Trial, kept: Reservation) -> bool:
         domain, bit = trial.space.locate(trial.topology.index[name])
         if trial.space.used[domain] & bit and not (node.job or node.shares or name in placed):
             return False
-    return all((end := placed.get(name, kept.starts_at)) is not None and end <= kept.starts_at for name in kept.nodes)
+    return all(placed.get(name, kept.starts_at) <= kept.starts_at for name in kept.nodes)
 
 
-def _placed_now(trial: Trial) -> dict[str, Instant | None]:
-    """Nodes that this decision has given to jobs from the queue, and when those have ended for certain."""
+def _placed_now(trial: Trial) -> dict[str, Instant]:
+    """Nodes that this decision has given to jobs from the queue, and the planned ends of those."""
     return {
-        name: ends_by(request, trial.now) for request, placement in trial.taken for assignment in placement for name in assignment.nodes
+        name: trial.now + LAUNCH + run_time(request, trial.policy) + STOP
+        for request, placement in trial.taken
+        for assignment in placement
+        for name in assignment.nodes
     }
 
 

@@ -103,6 +103,18 @@ def test_a_second_job_is_promised_what_the_first_leaves_or_its_nodes_after_it() 
     assert kept_for(world, third).reason == f"starts after job {first}, which waits before it"
 
 
+def test_nodes_in_use_beyond_a_promise_are_not_taken_to_be_free_after_it() -> None:
+    """Two promises that a job with more points has overrun: each of the two jobs would start after the other, later pass after pass."""
+    world = busy((1,))
+    first, second = world.submit(limited(6, 0.2)), world.submit(limited(6, 0.2))
+    world.run_pass()
+    world.submit(ask(18, max_slice=18, slice_size=18, priority=5))
+    world.finish(min(world.state.jobs))
+    reserved = [event for event in world.settle() if isinstance(event, SpaceReserved)]
+    assert [event.job for event in reserved] == [first, second]
+    assert {event.starts_at for event in reserved} == {LAUNCH + 24 * HOUR + STOP}
+
+
 # ---- who may use them meanwhile
 
 
