@@ -22,6 +22,18 @@ class JobId(StringConverter):
     regex = "j[0-9]{6,18}"
 
 
+class PlanId(StringConverter):
+    """The id of a plan: `p` and the position of its proposal."""
+
+    regex = "p[0-9]{6,18}"
+
+
+class PlanVerbName(StringConverter):
+    """What may be decided about a plan."""
+
+    regex = "approve|reject"
+
+
 class NodeVerbName(StringConverter):
     """What an operator may say of a node."""
 
@@ -55,6 +67,8 @@ class SignalFormatName(StringConverter):
 register_converter(SignalFormatName, "signal_format")
 register_converter(ClusterName, "cluster")
 register_converter(JobId, "job")
+register_converter(PlanId, "plan")
+register_converter(PlanVerbName, "plan_verb")
 register_converter(NodeVerbName, "node_verb")
 register_converter(SwitchVerbName, "switch_verb")
 register_converter(JobVerbName, "job_verb")

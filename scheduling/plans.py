@@ -162,7 +162,7 @@ def _propose(question: _Question, solution: Solution | None) -> None:
     if solution is None:
         _give_up(question)
         return
-    state = _state_at(cluster, problem.at_seq)
+    state = state_at(cluster, problem.at_seq)
     outcome = _offer(question, plan_of(Trial(state, problem.at), problem, solution))
     if isinstance(outcome, Refusal):
         logger.info("cluster %r: the plan found for %s does not hold any more (%s)", cluster, cause.job or "whole domains", outcome.message)
@@ -198,7 +198,7 @@ def _give_up(question: _Question) -> None:
         _commit(question.cluster, DropRoom(by=SCHEDULER, reason="no plan can free so many domains now"))
 
 
-def _state_at(cluster: str, seq: int) -> ClusterState:
+def state_at(cluster: str, seq: int) -> ClusterState:
     """The state after a position, apart from the live one."""
     log = default_log()
     state = log.load_snapshot(cluster, seq) or ClusterState()

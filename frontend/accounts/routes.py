@@ -50,6 +50,11 @@ PAGES: dict[str, Row] = {
     "frontend:events": _READ,
     "frontend:signals": _READ,
     "frontend:events-rows": _READ,
+    "frontend:plans": _READ,
+    "frontend:plans-rows": _READ,
+    "frontend:plan": _READ,
+    "frontend:plan-detail": _READ,
+    "frontend:plan-what-if": {"GET": Permission.NODES},
     "frontend:policy": {"GET": Permission.READ, "POST": Permission.POLICY},
 }
 
@@ -89,6 +94,11 @@ API: dict[str, Row] = {
     "api:job-checkpoint": {"POST": Permission.OWN_JOBS},  # likewise
     "api:job-priority": {"POST": Permission.OWN_JOBS},  # jobs of others: ANY_JOB, which the view asks for
     "api:job-verb": {"POST": Permission.OWN_JOBS},  # likewise
+    "api:plans": _READ,
+    "api:plan": _READ,
+    "api:plan-verb": {"POST": Permission.NODES},
+    "api:plans-request": {"POST": Permission.NODES},
+    "api:plans-request-drop": {"POST": Permission.NODES},
     "api:signals": {"POST": Permission.SIGNALS},
     "api:signal-sources": _READ,
     "api:node-signals": _READ,

@@ -15,6 +15,7 @@ from frontend.api.jobchanges import JobBulkView, JobPriorityView, JobVerbView
 from frontend.api.jobs import JobListView, JobPreviewView, JobView, JobWhyView
 from frontend.api.launch import LaunchView, ParallelView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView, SwitchVerbView
+from frontend.api.plans import PlanListView, PlanVerbView, PlanView, RoomDropView, RoomView
 from frontend.api.policy import PolicyHistoryView, PolicyView, TeamListView
 from frontend.api.racks import RackStateView
 from frontend.api.root import NothingHereView, SchemaView
@@ -35,6 +36,11 @@ of_cluster = [
     path("breaker/", BreakerView.as_view(), name="breaker"),
     path("breaker/reset/", BreakerResetView.as_view(), name="breaker-reset"),
     path("incidents/", IncidentListView.as_view(), name="incidents"),
+    path("plans/", PlanListView.as_view(), name="plans"),
+    path("plans/request/", RoomView.as_view(), name="plans-request"),
+    path("plans/request/drop/", RoomDropView.as_view(), name="plans-request-drop"),
+    path("plans/<plan:plan>/", PlanView.as_view(), name="plan"),
+    path("plans/<plan:plan>/<plan_verb:verb>/", PlanVerbView.as_view(), name="plan-verb"),
     path("signals/", SignalsView.as_view(), name="signals"),
     path("signals/sources/", SignalSourcesView.as_view(), name="signal-sources"),
     path("signals/<signal_format:form>/", SignalFormatView.as_view(), name="signals-format"),

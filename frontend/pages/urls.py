@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from frontend import converters  # noqa: F401 - registers the converters
-from frontend.pages import capacity, events, fleet, imports, incidents, jobs, launch, policy, racks, signals, spares
+from frontend.pages import capacity, events, fleet, imports, incidents, jobs, launch, plans, policy, racks, signals, spares
 
 parts = [
     path("queue/", fleet.queue_part, name="fleet-queue"),
@@ -19,6 +19,8 @@ parts = [
     path("jobs/<job:job>/", jobs.job_part, name="job-detail"),
     path("jobs/<job:job>/why/", jobs.why_part, name="job-why"),
     path("jobs/<job:job>/launch/", launch.launch_part, name="job-launch"),
+    path("plans/", plans.rows_part, name="plans-rows"),
+    path("plans/<plan:plan>/", plans.plan_part, name="plan-detail"),
     path("racks/<str:rack>/", racks.rack_part, name="rack-detail"),
 ]
 
@@ -30,6 +32,9 @@ of_cluster: list[URLPattern | URLResolver] = [
     path("jobs/<job:job>/", jobs.job_page, name="job"),
     path("racks/<str:rack>/", racks.rack_page, name="rack"),
     path("capacity/", capacity.capacity_page, name="capacity"),
+    path("plans/", plans.plans_page, name="plans"),
+    path("plans/what-if/", plans.what_if_page, name="plan-what-if"),
+    path("plans/<plan:plan>/", plans.plan_page, name="plan"),
     path("events/", events.events_page, name="events"),
     path("policy/", policy.policy_page, name="policy"),
     path("signals/", signals.signals_page, name="signals"),

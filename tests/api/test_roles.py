@@ -65,6 +65,11 @@ MATRIX: dict[str, dict[str, str]] = {
     "frontend:job-new": {"GET": RESEARCHER, "POST": RESEARCHER},
     "frontend:rack": {"GET": VIEWER},
     "frontend:rack-detail": {"GET": VIEWER},
+    "frontend:plans": {"GET": VIEWER},
+    "frontend:plans-rows": {"GET": VIEWER},
+    "frontend:plan": {"GET": VIEWER},
+    "frontend:plan-detail": {"GET": VIEWER},
+    "frontend:plan-what-if": {"GET": OPERATOR},
     "frontend:policy": {"GET": VIEWER, "POST": ADMIN},
     "api:schema": {"GET": VIEWER},
     "api:clusters": {"GET": VIEWER},
@@ -101,6 +106,11 @@ MATRIX: dict[str, dict[str, str]] = {
     "api:job-checkpoint": {"POST": OPERATOR},  # of a job of somebody else
     "api:job-priority": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
     "api:job-verb": {"POST": OPERATOR},  # of a job of somebody else; one's own: see below
+    "api:plans": {"GET": VIEWER},
+    "api:plan": {"GET": VIEWER},
+    "api:plan-verb": {"POST": OPERATOR},
+    "api:plans-request": {"POST": OPERATOR},
+    "api:plans-request-drop": {"POST": OPERATOR},
     "api:signals": {"POST": SENDERS},
     "api:signal-sources": {"GET": VIEWER},
     "api:node-signals": {"GET": VIEWER},

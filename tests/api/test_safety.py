@@ -33,6 +33,8 @@ SAMPLES = {
     "<str:rack>": "r1",
     "<str:node>": "r1-n01",
     "<job:job>": "j000001",
+    "<plan:plan>": "p000001",
+    "<plan_verb:verb>": "approve",
     "<int:tray>": "1",
     "<switch_verb:verb>": "fail",
     "<node_verb:verb>": "fail",

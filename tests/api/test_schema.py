@@ -14,6 +14,7 @@ from clusters.domain.commands import NodeVerb
 from frontend.api import errors
 from scheduling.services import node_mark, run_pass
 from tests.api.calls import Api, job
+from tests.support.plans import propose
 from tests.support.shared import ROOT
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +59,8 @@ def test_answers_have_the_fields_that_the_schema_names(user: Api, cluster: str, 
         "/api/v1/clusters/{cluster}/teams/": "clusters/lab/teams/",
         "/api/v1/clusters/{cluster}/incidents/": "clusters/lab/incidents/",
         "/api/v1/clusters/{cluster}/breaker/": "clusters/lab/breaker/",
+        "/api/v1/clusters/{cluster}/plans/": "clusters/lab/plans/",
+        "/api/v1/clusters/{cluster}/plans/{plan}/": f"clusters/lab/plans/{propose(name)}/",
         "/api/v1/clusters/{cluster}/domains/": "clusters/lab/domains/",
         "/api/v1/clusters/{cluster}/domains/{domain}/": "clusters/lab/domains/r1/",
         "/api/v1/clusters/{cluster}/slices/": "clusters/lab/slices/",
