@@ -100,9 +100,7 @@ class RackView(ApiView):
 class SwitchVerbView(ApiView):
     """Say that a switch tray of a rack, or one of its chips, has failed, or works again."""
 
-    @extend_schema(
-        operation_id="switches_mark", request=SwitchReason, responses={200: Either(RackFacts, Rehearsal)}, parameters=WRITING
-    )
+    @extend_schema(operation_id="switches_mark", request=SwitchReason, responses={200: Either(RackFacts, Rehearsal)}, parameters=WRITING)
     def post(self, request: Request, cluster: str, rack: str, tray: int, verb: SwitchVerb) -> Response:
         said = checked(SwitchReason, request.data)
         by = caller_of(request).name
