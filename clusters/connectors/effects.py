@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 from clusters.connectors.base import Connector, Slot, Work
+from clusters.domain.defrag_events import CheckpointRequested
 from clusters.domain.job_events import JobPlaced, NodeSwapped, SliceAssignment, SliceMoved, StopRequested
 
 
@@ -27,7 +28,14 @@ class Stop:
     nodes: tuple[str, ...]
 
 
-Effect = Start | Stop
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Save:
+    """Work is to save its progress."""
+
+    job: str
+
+
+Effect = Start | Stop | Save
 
 
 @singledispatch
@@ -58,6 +66,11 @@ def _(payload: StopRequested) -> Effect:
     return Stop(job=payload.job, generation=payload.generation, nodes=payload.nodes)
 
 
+@effect_of.register
+def _(payload: CheckpointRequested) -> Effect:
+    return Save(job=payload.job)
+
+
 def _slots(number: int, part: SliceAssignment) -> list[Slot]:
     return [Slot(slice=number, slot=slot, node=node, gpus=part.gpus) for slot, node in enumerate(part.nodes)]
 
@@ -66,5 +79,7 @@ def carry_out(effect: Effect, connector: Connector, work: Work) -> None:
     """Tell the connector; `work` is the job that the effect is about."""
     if isinstance(effect, Start):
         connector.start(work, effect.generation, effect.slots)
-    else:
+    elif isinstance(effect, Stop):
         connector.stop(effect.job, effect.generation, effect.nodes)
+    else:
+        connector.checkpoint(effect.job)

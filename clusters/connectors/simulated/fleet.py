@@ -43,7 +43,7 @@ class SimulatedFleet:
     # ---- effects
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(checkpoint=False, cordon=True)
+        return Capabilities(checkpoint=True, cordon=True)
 
     def start(self, work: Work, generation: int, slots: Sequence[Slot]) -> None:
         if self.workload.work_of(work.job) is None:
@@ -54,7 +54,7 @@ class SimulatedFleet:
         self.workload.stop(job, generation, nodes, self.time, grace)
 
     def checkpoint(self, job: str) -> None:
-        """Nothing to do: its work saves its progress by itself, at its interval."""
+        self.workload.save(job, self.time)
 
     def cordon(self, node: str) -> None:
         self._cordoned.add(node)

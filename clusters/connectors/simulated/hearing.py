@@ -96,6 +96,7 @@ _HANDLERS: dict[type, _Handler] = {
     jobs.NodeSwapped: lambda fleet, payload, at: fleet.workload.replaced(payload.job, payload.slice, (payload.old,), at, slot=payload.slot),
     jobs.SliceMoved: lambda fleet, payload, at: fleet.workload.replaced(payload.job, payload.slice, payload.lost, at),
     jobs.SliceStalled: lambda fleet, payload, at: fleet.workload.stalled(payload.job, at),
+    jobs.CheckpointReported: lambda fleet, payload, at: fleet.workload.saved(payload.job, at),
     jobs.WorkStarted: lambda fleet, payload, at: fleet.workload.started(payload.job, payload.generation, payload.nodes, at),
     jobs.WorkStopped: lambda fleet, payload, at: fleet.workload.stopped(payload.job, payload.generation, payload.nodes, at),
     jobs.JobFinished: _ended,

@@ -2,7 +2,8 @@
 
 Work advances while every slot of the job has a node on which it runs. When a slot is lost it stands still until the slot is filled again,
 and goes back to its last checkpoint: the whole job, or with recovery from a peer nothing but the lost nodes. Checkpoints are taken at whole
-multiples of the interval of work done, so none is ever recorded: how far a job has come follows from its own events.
+multiples of the interval of work done, and none of these is ever recorded: how far a job has come follows from its own events. Only a
+checkpoint that the work was asked for is told.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from clusters.connectors.base import Slot, Work
 from clusters.connectors.simulated.truth import CANCELLED, FAILED, Truth
 from clusters.domain.events import Payload
-from clusters.domain.ids import Duration, Instant
-from clusters.domain.job_events import JobCancelled, JobFailed, JobFinished, WorkStarted, WorkStopped
+from clusters.domain.ids import SECOND, Duration, Instant
+from clusters.domain.job_events import CheckpointReported, JobCancelled, JobFailed, JobFinished, WorkStarted, WorkStopped
 from clusters.domain.jobs import Recovery
 from clusters.domain.lost_work import checkpoint_interval
 
@@ -24,7 +25,7 @@ class Run:
     """One job's work. Its methods take in what happened; `due` and `facts` say what happens next."""
 
     __slots__ = (
-        "_done", "_doomed", "_launching", "_since", "_slots", "_stopping",
+        "_done", "_doomed", "_launching", "_saved", "_saving", "_since", "_slots", "_stopping",
         "ended", "ending", "generation", "halting", "nodes", "truth", "work",
     )  # fmt: skip
 
@@ -41,6 +42,8 @@ class Run:
         self._stopping: dict[str, Instant] = {}  # node -> when its work has stopped as told
         self._doomed: dict[str, Instant] = {}  # node -> when it is found that its work is dead
         self._done: Duration = 0  # of work, up to `_since`
+        self._saving: Instant | None = None  # it has been asked to save its progress, and has then
+        self._saved: Duration = 0  # of work, by a checkpoint that it was asked for
         self._since: Instant | None = None  # the work advances from then on
 
     # ---- what happened
@@ -102,9 +105,21 @@ class Run:
         if generation is not None and generation != self.generation:
             return False
         self.ended = True
+        self._saving = None
         for node in self.nodes:
             self._stopping.setdefault(node, due)
         return True
+
+    def save(self, due: Instant) -> None:
+        """The work is to have saved its progress by then; it does where it runs."""
+        if self._since is not None and self._saving is None and not self.ended:
+            self._saving = due
+
+    def saved(self, at: Instant) -> None:
+        """A checkpoint holds what was done by `at`."""
+        self._saving = None
+        if self._since is not None and self._since <= at:
+            self._saved = self.progress(at)
 
     def is_at(self, node: str, slice: int, slot: int | None) -> bool:
         """Whether the node is in this slot, or in some slot of the slice."""
@@ -118,11 +133,12 @@ class Run:
 
     def _fall_back(self, at: Instant) -> None:
         """The work stands still, at its last checkpoint if that is where the rest of it resumes from."""
+        self._saving = None
         if self._since is not None:
             self._done += max(0, at - self._since)
             self._since = None
         if self.work.request.recovery is Recovery.CHECKPOINT or not any(self._slots.values()):
-            self._done -= self._done % self._interval
+            self._done = max(self._done - self._done % self._interval, min(self._saved, self._done))
 
     @property
     def _interval(self) -> Duration:
@@ -139,10 +155,8 @@ class Run:
         """When it has something to tell next."""
         if self.ending:
             return None
-        dues = [*self._doomed.values(), *self._stopping.values(), *self._launching.values()]
-        if self._end is not None:
-            dues.append(self._end)
-        return min(dues, default=None)
+        dues = [*self._doomed.values(), *self._stopping.values(), *self._launching.values(), self._saving, self._end]
+        return min((due for due in dues if due is not None), default=None)
 
     @property
     def _end(self) -> Instant | None:
@@ -160,6 +174,12 @@ class Run:
         for due in sorted({self._stopping[node] for node in _upto(self._stopping, at)}):
             nodes = tuple(node for node in self._stopping if self._stopping[node] == due)
             yield self._stop_of("stop", str(due), self.generation, nodes, "stopped as told")
+        if self._saving is not None and self._saving <= at:
+            step = self.progress(self._saving) // SECOND
+            yield (
+                self._id(self.generation, "saved", str(self._saving)),
+                CheckpointReported(job=self.work.job, generation=self.generation, step=step),
+            )
         launched = _upto(self._launching, at)
         for generation in sorted({self.nodes[node] for node in launched}):
             nodes = tuple(node for node in launched if self.nodes[node] == generation)

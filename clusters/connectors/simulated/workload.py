@@ -9,7 +9,10 @@ from clusters.connectors.simulated.agenda import Agenda
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.connectors.simulated.run import Run, Told
 from clusters.connectors.simulated.truth import Truth
-from clusters.domain.ids import Duration, Instant
+from clusters.domain.ids import SECOND, Duration, Instant
+
+#: Work that is asked to save its progress has done so after this time.
+SAVE: Duration = 10 * SECOND
 
 
 class Workload:
@@ -62,6 +65,20 @@ class Workload:
         if run is not None:
             delay = self._options.stop if grace is None else min(grace, self._options.stop)
             run.stop(generation, nodes, at + delay)
+            self._changed(run)
+
+    def save(self, job: str, at: Instant) -> None:
+        """Told at `at` to save its progress."""
+        run = self._runs.get(job)
+        if run is not None:
+            run.save(at + SAVE)
+            self._changed(run)
+
+    def saved(self, job: str, at: Instant) -> None:
+        """The job's progress up to `at` is safe."""
+        run = self._runs.get(job)
+        if run is not None:
+            run.saved(at)
             self._changed(run)
 
     def started(self, job: str, generation: int, nodes: Sequence[str], at: Instant) -> None:

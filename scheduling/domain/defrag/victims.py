@@ -53,8 +53,13 @@ class Victims:
         return "it has a higher priority" if above else ""
 
     def _late(self, job: Job) -> str:
-        """A job that reports checkpoints, and has not for two of its intervals, cannot count on the last one."""
-        late = job.checkpoint_at is not None and self._now - job.checkpoint_at >= 2 * checkpoint_interval(job.request)
+        """A job that reports checkpoints, and has not for two of its intervals, cannot count on the last one.
+
+        One that has told none since it last resumed does not report them, but had been asked for one before it moved.
+        """
+        since = job.resumed_at or job.started_at or 0
+        reported = job.checkpoint_at if job.checkpoint_at is not None and job.checkpoint_at >= since else None
+        late = reported is not None and self._now - reported >= 2 * checkpoint_interval(job.request)
         return "its last checkpoint is older than it declares" if late else ""
 
     def may_wait(self, job: Job, *, below: bool) -> bool:

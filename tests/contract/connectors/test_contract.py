@@ -8,7 +8,7 @@ import pytest
 
 from clusters.connectors.base import Slot, Work
 from clusters.domain.events import NewEvent, Payload
-from clusters.domain.job_events import JobFailed, JobFinished, WorkStarted, WorkStopped
+from clusters.domain.job_events import CheckpointReported, JobFailed, JobFinished, WorkStarted, WorkStopped
 from tests.contract.connectors.engines import ENGINES, NODES, Engine
 from tests.domain.fleet.stage import ask
 
@@ -190,4 +190,7 @@ def test_asking_for_a_checkpoint_harms_nothing_whether_or_not_the_engine_can(run
     running.engine.connector.checkpoint(WORK.job)
     running.engine.connector.checkpoint("j999999")
     running.engine.wait()
-    assert running.facts() == []
+    told = running.facts()
+    can = running.engine.connector.capabilities().checkpoint
+    assert [(type(fact), fact.job) for fact in told if isinstance(fact, CheckpointReported)] == [(CheckpointReported, WORK.job)] * can
+    assert len(told) == can

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusters.domain import defrag_events as defrag
@@ -127,6 +127,7 @@ def _restarted(whole: World, cut: int, asked: int) -> World:
     return world
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_whatever_comes_between_a_plan_ends_and_all_invariants_hold(data: st.DataObject) -> None:
     """The World checks the invariants after each event."""
