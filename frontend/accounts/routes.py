@@ -50,6 +50,8 @@ PAGES: dict[str, Row] = {
     "frontend:events": _READ,
     "frontend:signals": _READ,
     "frontend:events-rows": _READ,
+    "frontend:fleet-plans": _READ,
+    "frontend:job-plans": _READ,
     "frontend:plans": _READ,
     "frontend:plans-rows": _READ,
     "frontend:plan": _READ,

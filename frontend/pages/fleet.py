@@ -14,6 +14,7 @@ from clusters.domain.state import ClusterState
 from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.incidents import trouble_context
 from frontend.pages.palette import CONDITIONS, USES
+from frontend.pages.plannotes import fleet_notes
 from frontend.pages.spares import spares_context
 from frontend.selectors.clusters import ClusterSummary, cluster_names, now_of, readable_summaries, reading
 from frontend.selectors.events import latest_events
@@ -48,7 +49,7 @@ def clusters_page(request: HttpRequest) -> HttpResponse:
 def fleet_page(request: HttpRequest, cluster: str) -> HttpResponse:
     """The map and what goes with it."""
     with reading(cluster) as state:
-        context = {**frame(state, "fleet"), "legend": LEGEND, "queue": queue(state), **trouble_context(state)}
+        context = {**frame(state, "fleet"), "legend": LEGEND, "queue": queue(state), **trouble_context(state), **fleet_notes(state)}
         seq = state.seq
     context |= switcher() | {"events": news(cluster, seq)} | spares_context(cluster)
     return render(request, "frontend/fleet.html", context)

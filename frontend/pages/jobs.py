@@ -13,6 +13,7 @@ from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.forms import JobForm
 from frontend.pages.joblist import filters_context, read_query, rows_context
 from frontend.pages.jobview import job_context
+from frontend.pages.plannotes import job_notes
 from frontend.pages.whyview import why_context
 from frontend.selectors.clusters import now_of, reading
 from frontend.selectors.jobs import job_events
@@ -48,7 +49,7 @@ def job_page(request: HttpRequest, cluster: str, job: str) -> HttpResponse:
     """The page of a job."""
     events = job_events(cluster, job)
     with reading(cluster) as state:
-        context = frame(state, "jobs") | job_context(state, events, caller_of(request))
+        context = frame(state, "jobs") | job_context(state, events, caller_of(request)) | job_notes(state, job)
     return render(request, "frontend/job.html", context | switcher())
 
 

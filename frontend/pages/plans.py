@@ -107,7 +107,7 @@ def what_if_page(request: HttpRequest, cluster: str) -> HttpResponse:
             context |= {"refused": found.message}
         else:
             context |= plan_context(state, plan_facts(found, ""), may_decide=False)
-    return render(request, "frontend/plan_what_if.html", context | switcher(), status=422 if isinstance(found, Refusal) else 200)
+    return render(request, "frontend/plan_what_if.html", context | switcher())
 
 
 def may_decide(request: HttpRequest) -> bool:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from frontend import converters  # noqa: F401 - registers the converters
-from frontend.pages import capacity, events, fleet, imports, incidents, jobs, launch, plans, policy, racks, signals, spares
+from frontend.pages import capacity, events, fleet, imports, incidents, jobs, launch, plannotes, plans, policy, racks, signals, spares
 
 parts = [
     path("queue/", fleet.queue_part, name="fleet-queue"),
     path("events/", fleet.events_part, name="fleet-events"),
     path("breaker/", incidents.breaker_part, name="fleet-breaker"),
     path("incidents/", incidents.incidents_part, name="fleet-incidents"),
+    path("fleet-plans/", plannotes.fleet_part, name="fleet-plans"),
     path("spares/", spares.spares_part, name="fleet-spares"),
     path("log/", events.rows_part, name="events-rows"),
     path("jobs/", jobs.rows_part, name="jobs-rows"),
     path("jobs/preview/", jobs.preview_part, name="job-preview"),
     path("jobs/<job:job>/", jobs.job_part, name="job-detail"),
+    path("jobs/<job:job>/plans/", plannotes.job_part, name="job-plans"),
     path("jobs/<job:job>/why/", jobs.why_part, name="job-why"),
     path("jobs/<job:job>/launch/", launch.launch_part, name="job-launch"),
     path("plans/", plans.rows_part, name="plans-rows"),

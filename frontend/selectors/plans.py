@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from clusters.domain.defrag import ActivePlan, Plan, PlanAim, PlanMove, PlanStatus, Rival, RoomRequest
+from clusters.domain.defrag import ActivePlan, Plan, PlanMove, PlanStatus, Rival, RoomRequest
 from clusters.domain.defrag_events import (
     DefragAborted,
     DefragApproved,
@@ -176,11 +176,6 @@ def plan_facts(plan: Plan, reason: str, begun: Iterable[int] = (), ended: Iterab
         ended_at_us=None,
         outcome="",
     )
-
-
-def plans_for(state: ClusterState, job: str) -> list[ActivePlan]:
-    """Plans that wait or run and make room for the job; the caller holds the state."""
-    return [known for known in state.defrag.values() if known.plan.job == job and known.plan.aim is not PlanAim.DOMAINS]
 
 
 def _of_state(known: ActivePlan) -> RoomPlan:

@@ -65,6 +65,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "frontend:job-new": {"GET": RESEARCHER, "POST": RESEARCHER},
     "frontend:rack": {"GET": VIEWER},
     "frontend:rack-detail": {"GET": VIEWER},
+    "frontend:fleet-plans": {"GET": VIEWER},
+    "frontend:job-plans": {"GET": VIEWER},
     "frontend:plans": {"GET": VIEWER},
     "frontend:plans-rows": {"GET": VIEWER},
     "frontend:plan": {"GET": VIEWER},
