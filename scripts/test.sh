@@ -11,6 +11,10 @@ left_out() {
   if [ "${CI:-}" = true ]; then exit 1; fi
 }
 
+# What is the same on any database runs once.
+same=(--ignore=tests/domain --ignore=tests/scenarios --ignore=tests/api/test_schemathesis.py --ignore=tests/api/test_roles.py
+  --ignore=tests/api/test_safety.py)
+
 services=yes
 bash scripts/databases.sh check || { services=no; left_out "PostgreSQL + Redis (start them with: make databases)"; }
 
@@ -29,7 +33,7 @@ env -u SLICEKEEPER_REDIS_URL -u SLICEKEEPER_DATABASE_URL "${pytest[@]}" -n 2
 if [ $services = yes ]; then
   step "PostgreSQL + Redis"
   # shellcheck source=scripts/services.env
-  (set -a && . scripts/services.env && set +a && "${pytest[@]}" -n 2 tests --ignore=tests/domain)
+  (set -a && . scripts/services.env && set +a && "${pytest[@]}" -n 2 tests "${same[@]}")
 fi
 
 if [ $services = yes ]; then

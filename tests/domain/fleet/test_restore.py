@@ -78,6 +78,7 @@ def test_restarts_at_any_points_leave_no_trace_in_the_log(deeds: list[Deed], res
     assert content(restarted.events) == content(steady.events)
 
 
+@pytest.mark.slow
 def test_a_fleet_restarted_before_every_step_of_some_stormy_days_writes_the_same_log() -> None:
     steady, restarted = Stage(3, STORMY), Stage(3, STORMY)
     for stage in (steady, restarted):

@@ -81,7 +81,8 @@ def test_a_repair_begun_on_a_node_that_somebody_has_just_called_well_comes_to_an
     assert [kind for kind in ("RepairStarted", "RepairFinished") for _ in stage.told(kind)] == ["RepairStarted", *["RepairFinished"] * 2]
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.integers(1, 60), DEEDS, max_size=30), st.sets(st.integers(0, 80)))
 def test_whoever_comes_between_every_job_ends_every_node_comes_back_and_a_restart_changes_nothing(
     deeds: dict[int, Deed], restarts: set[int]
@@ -103,7 +104,8 @@ def test_whoever_comes_between_every_job_ends_every_node_comes_back_and_a_restar
         assert {node.condition for node in state.nodes.values()} == {Condition.HEALTHY}
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None)
 @given(st.dictionaries(st.integers(1, 60), DEEDS, max_size=30))
 def test_in_a_storm_too_no_invariant_breaks(deeds: dict[int, Deed]) -> None:
     stage = Stage(2, STORMY)
