@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Sequence
+from dataclasses import replace
 
 from clusters.connectors.lease import Lease
 from clusters.connectors.simulated.chance import uniform
@@ -21,6 +22,7 @@ from clusters.domain.evolve import FLEET_SOURCE
 from clusters.domain.health_events import NodeFailed
 from clusters.domain.ids import MINUTE, Duration, Instant
 from clusters.domain.inventory_events import NodeRegistered
+from clusters.domain.policy import DefragMode, Policy
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log
 from scheduling import services
@@ -61,6 +63,8 @@ def demo_create(*, options: FleetOptions, racks: int = RACKS, played: Duration =
         create_simulated(NAME, shape, options, by="load_demo", cluster_time=wall, facts=down)
     except ClusterExists:
         return False
+    policy = replace(Policy(), defrag_mode=DefragMode.AUTO)
+    services.policy_change(cluster=NAME, policy=policy, expected=1, by="load_demo", reason="the demonstration makes room by itself")
     lease = Lease(NAME, f"{socket.gethostname()[:60]}:{os.getpid()}:load_demo")
     if lease.acquire():  # else a running server has noticed the cluster, and fills it at its own pace
         try:

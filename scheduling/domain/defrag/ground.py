@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from clusters.domain.slices import cluster_slice, domain_slice, is_small, whole_nodes
 from clusters.domain.state import Job
+from scheduling.domain.defrag.kept import kept_from
 from scheduling.domain.defrag.model import Domain, Owner, Unit
 from scheduling.domain.defrag.victims import Victims
 from scheduling.domain.tethers import tether
@@ -142,7 +143,7 @@ class Ground:
 
 def claims_of_others(trial: Trial, job: Job | None) -> dict[str, str]:
     """Nodes that are reserved for other jobs, and for which."""
-    others = [claim for claim in trial.state.reservations.values() if job is None or claim.job != job.id]
+    others = kept_from(trial.state, "" if job is None else job.id)
     return {name: claim.job for claim in others for name in claim.nodes if name in trial.topology.index}
 
 

@@ -11,6 +11,7 @@ from clusters.domain.jobs import ACTIVE, JobKind
 from clusters.domain.slices import cluster_slice, is_small, whole_nodes
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState, Job, Slice
+from scheduling.domain.defrag.kept import kept_from
 from scheduling.domain.defrag.model import Terms
 from scheduling.domain.defrag.prices import priority_of
 from scheduling.domain.tethers import tether
@@ -26,7 +27,7 @@ class Walk:
         self._held: dict[str, dict[str, int]] = {}  # node -> job -> mask of GPUs
         for name, node in state.nodes.items():
             self._held[name] = {node.job: -1} if node.job else dict(node.shares)
-        self._kept = {name: other.job for other in state.reservations.values() if other.job != plan.job for name in other.nodes}
+        self._kept = {name: other.job for other in kept_from(state, plan.job) for name in other.nodes}
         self._moved: dict[str, dict[int, SliceAssignment]] = {}
         self._waiting: set[str] = set()
 

@@ -282,3 +282,18 @@ def test_the_budget_of_a_team_is_its_own() -> None:
     world.add(PolicyActivated(version=2, policy=replace(world.state.policy, defrag_team_per_hour=0), reason="", by="op"))
     assert over_budget(world.state, plan, world.now) == "team vision would have 1 jobs disturbed in an hour; 0 are allowed"
     assert search(world) is None
+
+
+def test_what_is_kept_for_a_job_behind_does_not_keep_a_plan_from_being_made() -> None:
+    """Under easy backfill each of the jobs that wait has nodes kept by the planned ends of what runs, those of victims among them."""
+    world, job = scattered()
+    behind = world.submit(ask(WIDTH, slice_size=WIDTH))
+    world.settle()
+    kept = world.state.reservations
+    assert set(kept[job].nodes) | set(kept[behind].nodes) <= set(world.state.nodes)
+    assert kept.keys() == {job, behind}
+    approved(world)
+    world.settle()
+    world.now += MINUTE
+    world.settle()
+    assert (world.job(job).state, world.job(behind).state) == (JobState.RUNNING, JobState.WAITING)
