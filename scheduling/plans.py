@@ -42,8 +42,11 @@ from scheduling.solver import child
 
 logger = logging.getLogger(__name__)
 
-#: What was tried in vain is not tried again for so long (wall time), however the state changes.
-PAUSE = 20 * SECOND
+#: What was tried is not tried again for so long (wall time), however the state changes.
+PAUSE = 60 * SECOND
+
+#: After a search in vain the processor is left to others for so long.
+REST = 10 * SECOND
 
 #: Beyond the time of the search, a search that has not ended is taken for lost after so long.
 LOST = 15 * SECOND
@@ -149,26 +152,28 @@ def _question(cluster: str, epoch: str, wall: Instant) -> _Question | None:
 
 def _deliver(question: _Question, solution: Solution | None) -> None:
     """The search is over."""
+    found = False
     try:
-        _propose(question, solution)
+        found = _propose(question, solution)
     except ClusterError:  # the cluster is gone, or cannot be read; the next search will tell
         logger.exception("a plan for cluster %r could not be proposed", question.cluster)
     finally:
-        _release(question.epoch)
+        _release(question.epoch, 0 if found else wall_now() + REST)
 
 
-def _propose(question: _Question, solution: Solution | None) -> None:
+def _propose(question: _Question, solution: Solution | None) -> bool:
+    """Whether there is a plan to decide on."""
     cluster, cause, problem = question.cluster, question.cause, question.problem
     if solution is None:
         _give_up(question)
-        return
+        return False
     state = state_at(cluster, problem.at_seq)
     outcome = _offer(question, plan_of(Trial(state, problem.at), problem, solution))
     if isinstance(outcome, Refusal):
         logger.info("cluster %r: the plan found for %s does not hold any more (%s)", cluster, cause.job or "whole domains", outcome.message)
         hasty = _quick(cluster, cause)
-        if hasty is not None:
-            _offer(question, hasty)
+        return hasty is not None and not isinstance(_offer(question, hasty), Refusal)
+    return True
 
 
 def _offer(question: _Question, plan: Plan) -> Committed | Refusal:
@@ -224,8 +229,8 @@ def _claim(epoch: str, wall: Instant, until: Instant) -> bool:
     return bool(PlanSearch.objects.filter(epoch=epoch, until__lte=wall).update(until=until))
 
 
-def _release(epoch: str) -> None:
-    PlanSearch.objects.filter(epoch=epoch).update(until=0)
+def _release(epoch: str, until: Instant = 0) -> None:
+    PlanSearch.objects.filter(epoch=epoch).update(until=until)
 
 
 def _tried(epoch: str) -> dict[str, tuple[int, int]]:

@@ -53,7 +53,11 @@ def causes(state: ClusterState, now: Instant) -> Iterator[Cause]:
         blocked = (state.jobs[name] for name in state.queue)
         found = [job for job in blocked if job.id not in planned and is_due(state, job, now) and not _is_unwanted(state, job, now)]
         for job in sorted(found, key=lambda job: (job.blocked_since, job.seq)):
-            yield Cause(aim=PlanAim.JOB, job=job.id, reason=f"topology-blocked for {span((now - job.blocked_since) // SECOND)}")
+            yield Cause(aim=PlanAim.JOB, job=job.id, reason=f"topology-blocked for {_span(now - job.blocked_since)}")
+
+
+def _span(time: Duration) -> str:
+    return span(time // MINUTE * 60 or max(1, time // SECOND))
 
 
 def is_due(state: ClusterState, job: Job, now: Instant) -> bool:

@@ -106,6 +106,9 @@ def test_what_was_tried_in_vain_is_not_tried_again_at_once() -> None:
     assert len(asked) == 1
     PlanSearch.objects.update(tried="{}")
     plans.plan_search(NAME, none)
+    assert len(asked) == 1, "there is a rest after a search in vain"
+    PlanSearch.objects.update(until=0)
+    plans.plan_search(NAME, none)
     assert len(asked) == 2
 
 
@@ -148,7 +151,7 @@ def test_whole_domains_are_freed_or_given_up_with_a_word() -> None:
     assert state().room is None
     assert "no plan" in told("RoomDropped")[0].reason
     assert plans.room_request(cluster=NAME, domains=1, by="op", reason="tonight") is None
-    PlanSearch.objects.update(tried="{}")
+    PlanSearch.objects.update(tried="{}", until=0)
     plans.plan_search(NAME, at_once)
     (known,) = state().defrag.values()
     assert plans.plan_approve(cluster=NAME, plan=known.id, by="op") is None
