@@ -41,6 +41,14 @@ class Backfill(StrEnum):
     CONSERVATIVE = "conservative"  # what delays none of the jobs ahead of it
 
 
+class Preemption(StrEnum):
+    """Whose work may be stopped for a job of higher priority that waits."""
+
+    OFF = "off"
+    LOWER = "lower"
+    EQUAL = "equal"  # of the same priority, too, once it has run for the cool-down
+
+
 class DefragMode(StrEnum):
     """What the defragmenter may do by itself."""
 
@@ -200,6 +208,14 @@ SETTINGS: tuple[Setting, ...] = (
         high=24 * 365,
         meaning="After so long past use counts half. A team that has used all that was used lately loses 40 points, one that has used half "
         "of it 20, and so on; 0: past use does not count.",
+    ),
+    Setting(
+        name="preemption",
+        label="Preemption",
+        group=_QUEUE,
+        choices=Preemption,
+        meaning="Which restartable work may be stopped so that a waiting job of higher priority starts: none (off), what has fewer points, "
+        "ageing aside (lower), or also what has the same and has run for the cool-down of a workload (equal). Nothing is stopped in vain.",
     ),
     Setting(
         name="interactive_preemptible",
@@ -420,6 +436,7 @@ class Policy:
     default_run_s: int = DAY_S
     refusal_settle_s: int = 60
     fair_share_half_life_h: int = 0
+    preemption: Preemption = Preemption.OFF
     interactive_preemptible: bool = False
     offender_failures: int = 2
     incident_memory_s: int = 3_600

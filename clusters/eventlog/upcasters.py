@@ -70,6 +70,7 @@ def _policy_activated_2(fields: Fields) -> Fields:
         "default_run_s": 86_400,
         "refusal_settle_s": 0,
         "fair_share_half_life_h": 0,
+        "preemption": "off",
         "incident_memory_s": 0,
         "soft_window_s": 600,
         "recovery_quiet_s": 300,

@@ -7,7 +7,6 @@ kept for it until it does. A job that shrinks gives up whole slices, or units of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import replace
 
 from clusters.domain.decision import Refusal
@@ -17,7 +16,7 @@ from clusters.domain.jobs import JobRequest, OnStall
 from clusters.domain.space_events import SpaceReserved
 from clusters.domain.state import Job
 from scheduling.domain.placement import Placement
-from scheduling.domain.preemption import CLAIM, release
+from scheduling.domain.releasing import CLAIM, release
 from scheduling.domain.stopping import stop_work
 from scheduling.domain.trial import Trial
 
@@ -47,8 +46,7 @@ def _tries(job: Job) -> Iterator[JobRequest]:
 
 def _starts(trial: Trial, job: Job, request: JobRequest) -> Placement | None:
     """Where the request runs once the job's own work has stopped."""
-    twin = copy(trial)
-    twin.space = trial.space.fork()
+    twin = trial.fork()
     release(twin, job)
     outcome = twin.place(request)
     return None if isinstance(outcome, Refusal) else outcome

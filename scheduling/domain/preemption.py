@@ -1,38 +1,43 @@
-"""Taking back what a team has borrowed: work of borrowers makes room for a job that waits within its team's quota.
+"""Preemption: work makes room for a job that waits within its team's quota, or that has a higher priority.
 
 Nothing is evicted unless the job provably starts in the freed space: that has been tried on a fork, by the same placement. The space is
-kept for the job from then on, so that nothing else takes it while the evicted work stops. Who gives: restartable work of teams that
-have more than their quotas, and only while they have. Which of it: the least work lost, domain by domain and over all of them, found by
-taking what costs least until the job fits and giving back what it turns out not to need. Ties end in ids.
+kept for the job from then on, so that nothing else takes it while the evicted work stops.
+
+Who gives: restartable work, for a quota of teams that have more than theirs, and only while they have; for priority of lower points than
+the job, or of the same once it has run for the cool-down, as the policy says. Exempt teams, and work that was disturbed of late, are left
+alone for priority. Which of it: what the planner names, else the least work lost, domain by domain and over all of them, found by taking
+what costs least until the job fits. What turns out not to be needed is given back. Ties end in ids.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from clusters.domain.decision import Refusal
+from clusters.domain.defrag import PlanStatus
 from clusters.domain.disruption import age_of_work
 from clusters.domain.events import Payload
-from clusters.domain.exclusive import closed_by
-from clusters.domain.ids import HOUR, Duration
+from clusters.domain.ids import SECOND, Duration
 from clusters.domain.job_events import AfterStop, JobPreempted, StopRequested
 from clusters.domain.jobs import ACTIVE, JobKind
-from clusters.domain.policy import Policy
+from clusters.domain.policy import Policy, Preemption
 from clusters.domain.reservations import is_claim
 from clusters.domain.space_events import SpaceReserved
-from clusters.domain.state import ClusterState, Job, wanting_slices
+from clusters.domain.state import ClusterState, Job
+from scheduling.domain.defrag_terms import terms_for
 from scheduling.domain.placement import Placement
+from scheduling.domain.planned_evictions import planned_victims
 from scheduling.domain.quotas import Quotas
+from scheduling.domain.recovery import recover_short
+from scheduling.domain.releasing import CLAIM, release
 from scheduling.domain.stopping import stop_work
 from scheduling.domain.trial import Trial
+from scheduling.domain.views import points_of
 
 #: Placements that one search may try: it ends within milliseconds, with the best it has found.
 MOST_TRIED = 256
-#: So long the space is kept for the job: evicted work has stopped long before, or something is wrong.
-CLAIM = HOUR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,10 @@ class Victim:
         return self.lost, self.job.seq
 
 
+#: Whether so many may be taken together.
+Gives = Callable[[Sequence[Victim]], bool]
+
+
 def may_be_preempted(policy: Policy, job: Job) -> bool:
     """Whether the job may be stopped to make room for another."""
     interactive = job.request.kind is JobKind.INTERACTIVE and not policy.interactive_preemptible
@@ -60,13 +69,39 @@ def reclaim(trial: Trial, quotas: Quotas, job: Job, asked: int) -> list[Payload]
     team = job.request.team
     if quotas.of(team) is None or quotas.borrows(team, asked) or is_claim(trial.kept.get(job.id)):
         return []
-    victims = _borrowed(trial, quotas)
-    plan = _cheapest(trial, quotas, job, victims) if victims else None
+    return _make_room(trial, job, _borrowed(trial, quotas), _Give(quotas).gives, f"team {team} takes back what others borrowed")
+
+
+def preempt(trial: Trial, job: Job, candidates: Sequence[Victim]) -> list[Payload]:
+    """What a job of higher priority takes: the space kept for it, and the work that leaves it. Empty where nothing does."""
+    if is_claim(trial.kept.get(job.id)):
+        return []
+    victims = [victim for victim in candidates if victim.job.id not in trial.stopping and _yields(trial, victim.job, job)]
+    return _make_room(trial, job, victims, lambda _: True, f"job {job.id} has a higher priority")
+
+
+def candidates_for_priority(trial: Trial) -> list[Victim]:
+    """Work that may have to make room for a higher priority, the cheapest first; none where the policy has it so."""
+    if trial.policy.preemption is Preemption.OFF:
+        return []
+    terms = terms_for(trial.state, trial.now)
+    return _victims(trial, lambda job: job.request.team not in terms.exempt and job.id not in terms.cooling)
+
+
+def _yields(trial: Trial, victim: Job, job: Job) -> bool:
+    """Whether the work has so low a priority that it makes room for the job."""
+    above = points_of(trial.policy, job.request, job) - points_of(trial.policy, victim.request, victim)
+    if above or trial.policy.preemption is Preemption.LOWER:
+        return above > 0
+    return victim.started_at is not None and trial.now - victim.started_at >= trial.policy.defrag_cooldown_s * SECOND
+
+
+def _make_room(trial: Trial, job: Job, victims: Sequence[Victim], gives: Gives, reason: str) -> list[Payload]:
+    plan = _cheapest(trial, job, victims, gives) if victims else None
     if plan is None:
         return []
     chosen, placement = plan
     nodes = tuple(name for part in placement for name in part.nodes)
-    reason = f"team {team} takes back what others borrowed"
     claim = SpaceReserved(job=job.id, nodes=nodes, starts_at=trial.now, expires_at=trial.now + CLAIM, reason=reason)
     events: list[Payload] = [claim]
     for victim in chosen:
@@ -75,38 +110,23 @@ def reclaim(trial: Trial, quotas: Quotas, job: Job, asked: int) -> list[Payload]
     return events
 
 
-def release(trial: Trial, job: Job) -> None:
-    """The space of the trial as it is once the job has left its nodes."""
-    space, topology = trial.space, trial.topology
-    for number in wanting_slices(job):
-        domain = topology.domain_index.get(job.slices[number].domain)
-        if domain is not None:
-            space.drop_want(domain, job.request.spares)
-    masks: dict[int, int] = {}
-    for name in job.held_nodes:
-        node = trial.state.nodes[name]
-        index = topology.index[name]
-        if node.job == job.id:
-            domain, bit = space.locate(index)
-            masks[domain] = masks.get(domain, 0) | bit
-        else:
-            space.give_gpus(index, node.shares[job.id])
-    for domain, mask in masks.items():
-        space.give_mask(domain, mask)
-    space.closed &= ~closed_by(trial.state, job, topology)
-    trial.forget_views()
-
-
 def _borrowed(trial: Trial, quotas: Quotas) -> list[Victim]:
     """Work that may be taken from teams beyond their quotas, the cheapest first."""
     state = trial.state
     over = {team for team, use in state.usage.teams.items() if (row := quotas.of(team)) is not None and use.gpus > row.gpus}
     if not over:
         return []
+    return _victims(trial, lambda job: job.request.team in over)
+
+
+def _victims(trial: Trial, among: Callable[[Job], bool]) -> list[Victim]:
+    """Of that work what may be stopped, the cheapest first."""
+    state = trial.state
+    busy = trial.stopping | state.lost | in_running_plans(state)
     victims = [
         Victim(job=job, gpus=(gpus := gpus_held(state, job)), lost=gpus * age_of_work(job, trial.now))
         for job in state.jobs.values()
-        if job.request.team in over and may_be_preempted(trial.policy, job) and job.id not in trial.stopping
+        if may_be_preempted(trial.policy, job) and job.id not in busy and among(job)
     ]
     return sorted(victims, key=lambda victim: victim.price)
 
@@ -117,9 +137,18 @@ def gpus_held(state: ClusterState, job: Job) -> int:
     return sum(node.gpus if node.job == job.id else node.shares[job.id].bit_count() for node in nodes)
 
 
-def _cheapest(trial: Trial, quotas: Quotas, job: Job, victims: Sequence[Victim]) -> tuple[list[Victim], Placement] | None:
+def in_running_plans(state: ClusterState) -> set[str]:
+    """Jobs that plans move now. Like those that lack nodes, they may have got others earlier in the same decision."""
+    return {move.job for known in state.defrag.values() if known.status is PlanStatus.RUNNING for move in known.plan.moves}
+
+
+def _cheapest(trial: Trial, job: Job, victims: Sequence[Victim], gives: Gives) -> tuple[list[Victim], Placement] | None:
     """The victims that cost least, and where the job then runs."""
-    search = _Search(trial, quotas, job)
+    search = _Search(trial, job, gives)
+    named = set(planned_victims(trial, job, frozenset(victim.job.id for victim in victims)))
+    planned = search.prove([victim for victim in victims if victim.job.id in named]) if named else None
+    if planned is not None:
+        return planned
     found = [plan for group in _groups(victims) if (plan := search.fit(group)) is not None]
     return min(found, key=lambda plan: (_price(plan[0]), [victim.job.seq for victim in plan[0]]), default=None)
 
@@ -138,14 +167,37 @@ def _groups(victims: Sequence[Victim]) -> list[list[Victim]]:
     return [*(group for _, group in groups), list(victims)]
 
 
+class _Give:
+    """What borrowers may be asked for."""
+
+    def __init__(self, quotas: Quotas) -> None:
+        self._quotas = quotas
+
+    def gives(self, victims: Sequence[Victim]) -> bool:
+        """Whether each of these teams had more than its quota before the last of its jobs was taken."""
+        taken: Counter[str] = Counter()
+        for victim in victims:
+            team = victim.job.request.team
+            row = self._quotas.of(team)
+            if row is None or self._quotas.used(team) - taken[team] <= row.gpus:
+                return False
+            taken[team] += victim.gpus
+        return True
+
+
 class _Search:
     """Tries on forks of one trial."""
 
-    def __init__(self, trial: Trial, quotas: Quotas, job: Job) -> None:
+    def __init__(self, trial: Trial, job: Job, gives: Gives) -> None:
         self._trial = trial
-        self._quotas = quotas
         self._job = job
+        self._gives = gives
         self._tried = 0
+
+    def prove(self, chosen: list[Victim]) -> tuple[list[Victim], Placement] | None:
+        """These victims but needless ones, and where the job runs without them; None where they may not give so much, or do not help."""
+        placement = self._place(chosen) if self._gives(chosen) else None
+        return None if placement is None else self._fewer(chosen, placement)
 
     def fit(self, group: Sequence[Victim]) -> tuple[list[Victim], Placement] | None:
         """Victims of the group, none of them needless, and where the job runs without them."""
@@ -167,25 +219,19 @@ class _Search:
                 chosen, placement = rest, without
         return chosen, placement
 
-    def _gives(self, victims: Sequence[Victim]) -> bool:
-        """Whether each of these teams had more than its quota before the last of its jobs was taken."""
-        taken: Counter[str] = Counter()
-        for victim in victims:
-            team = victim.job.request.team
-            row = self._quotas.of(team)
-            if row is None or self._quotas.used(team) - taken[team] <= row.gpus:
-                return False
-            taken[team] += victim.gpus
-        return True
-
     def _place(self, victims: Iterable[Victim]) -> Placement | None:
         if self._tried == MOST_TRIED:
             return None
         self._tried += 1
-        twin = copy(self._trial)
-        twin.space = self._trial.space.fork()
+        twin = self._trial.fork()
         for victim in victims:
             release(twin, victim.job)
+            twin.stopping.add(victim.job.id)
+        if twin.short:  # slices that lack nodes are served first, from all that is freed
+            for job in twin.state.jobs.values():
+                if job.holders_stop and job.held_nodes:
+                    release(twin, job)
+            recover_short(twin)
         outcome = twin.place(self._job.request, self._job)
         return None if isinstance(outcome, Refusal) else outcome
 

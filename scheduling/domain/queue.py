@@ -20,16 +20,18 @@ from clusters.domain.queue import place_of
 from clusters.domain.reservations import is_claim
 from clusters.domain.state import Job
 from scheduling.domain.placement import Placement
-from scheduling.domain.preemption import reclaim
+from scheduling.domain.preemption import Victim, candidates_for_priority, preempt, reclaim
 from scheduling.domain.reservations import reserve_for
 from scheduling.domain.shape import Asked, asked_of
 from scheduling.domain.terms import waits_for_jobs, waits_for_time
 from scheduling.domain.trial import Trial
 from scheduling.domain.turns import Turn, Turns
-from scheduling.domain.views import masks_of
+from scheduling.domain.views import masks_of, points_of
 
 #: So many jobs of a line are told that the reason has changed; to those behind them it is nothing yet.
 RETOLD = 64
+#: For so many jobs a pass looks for work of lower priority that makes room.
+MOST_SEARCHES = 4
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +53,9 @@ class _Pass:
         self.refused: dict[tuple[Asked, int], _Refused] = {}
         self.over_quota: list[tuple[Turn, Refusal]] = []
         self.reclaimed = False  # once in a pass: what it frees shows only in the next
+        self.candidates: list[Victim] | None = None  # who may have to make room for a higher priority, once somebody asks
+        self.lowest: int | None = None  # their lowest points
+        self.searches = 0
 
     def try_turn(self, turn: Turn) -> Iterator[list[Payload]]:
         """Place the job whose turn it is, or note why not and what is kept for it."""
@@ -95,13 +100,24 @@ class _Pass:
 
     def _keep_space(self, turn: Turn, refusal: Refusal) -> Iterator[list[Payload]]:
         """What others owe the team of the refused job, and what is kept for it; the next of its line then has its turn for that, too."""
-        if not self.reclaimed and (plan := reclaim(self.trial, self.turns.quotas, turn.job, turn.asked)):
+        if not self.reclaimed and (plan := reclaim(self.trial, self.turns.quotas, turn.job, turn.asked) or self._preempt(turn.job)):
             self.reclaimed = True
             yield plan
             return
         yield from ([event] for event in reserve_for(self.trial, turn.job, refusal))
         if turn.job.id in self.trial.kept:
             self.turns.go_on(turn, refusal)
+
+    def _preempt(self, job: Job) -> list[Payload]:
+        """What makes room for the job by its priority; looked for a few jobs in a pass only, those whose turns come first."""
+        policy = self.trial.policy
+        if self.candidates is None:
+            self.candidates = candidates_for_priority(self.trial)
+            self.lowest = min((points_of(policy, victim.job.request, victim.job) for victim in self.candidates), default=None)
+        if self.lowest is None or points_of(policy, job.request, job) < self.lowest or self.searches == MOST_SEARCHES:
+            return []
+        self.searches += 1
+        return preempt(self.trial, job, self.candidates)
 
     def tell(self) -> Iterator[JobBlocked]:
         """Why the others wait."""

@@ -31,9 +31,18 @@ from scheduling.domain.trial import Trial
 
 def recover(trial: Trial) -> Iterator[list[Payload]]:
     """What each job with lost slots gets, the most urgent job first."""
-    jobs = trial.state.jobs
-    for _, _, name in sorted((-jobs[name].priority, jobs[name].seq, name) for name in trial.state.lost - trial.stopping):
-        yield _recover_job(trial, jobs[name])
+    for job in _in_order(trial, trial.state.lost - trial.stopping):
+        yield _recover_job(trial, job)
+
+
+def recover_short(trial: Trial) -> None:
+    """In a what-if: those that got nothing in this decision take what they can of what is free by now."""
+    for job in _in_order(trial, trial.short - trial.stopping):
+        _recover_job(trial, job)
+
+
+def _in_order(trial: Trial, names: set[str]) -> list[Job]:
+    return sorted((trial.state.jobs[name] for name in names), key=lambda job: (-job.priority, job.seq))
 
 
 def _recover_job(trial: Trial, job: Job) -> list[Payload]:
@@ -60,9 +69,17 @@ def _recover_job(trial: Trial, job: Job) -> list[Payload]:
             _close(trial, job, part.domain, domains)
         lost = "; ".join(_cause(trial.state, name) for _, name in sorted(part.lost.items()))
         events += moved(trial.state, job, generation, (number, outcome[0]), lost)
-    if stalled and not events and (anew := give_in(trial, job)):
-        return anew
+    if stalled and not events:
+        return _give_in_or_hold(trial, job, stalled)
     return events + _stalled(trial, job, generation, stalled)
+
+
+def _give_in_or_hold(trial: Trial, job: Job, stalled: tuple[int, Refusal]) -> list[Payload]:
+    """The job got nothing: it starts anew, or lacks nodes on."""
+    if anew := give_in(trial, job):
+        return anew
+    trial.short.add(job.id)
+    return _stalled(trial, job, job.generation, stalled)
 
 
 def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:

@@ -6,6 +6,7 @@ It forks the state's space and never touches the state, so a decision that is th
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 from functools import cached_property
 
 from clusters.domain.books import Condition
@@ -38,12 +39,23 @@ class Trial:
         self.topology = self.space.topology
         self.stopping: set[str] = set()  # jobs that this decision asks to stop, or that are gone in a what-if
         self.given_back: dict[str, int] = {}  # GPUs that teams hold no more in a what-if
+        self.short: set[str] = set()  # jobs that lack nodes and have got none
         self.taken: list[tuple[JobRequest, Placement]] = []  # what this decision has placed
         self.kept: dict[str, Reservation] = dict(state.reservations)  # as this decision leaves them
         self.passed: set[str] = set()  # jobs that nodes are kept for, whose turn has come, and that wait on
         self.withdrawn: set[str] = set()  # jobs that wait no more in a what-if
         self._views: Views | None = None
         self._ends: Ends | None = None
+
+    def fork(self) -> Trial:
+        """An independent trial that goes on from here."""
+        twin = copy(self)
+        twin.space = self.space.fork()
+        twin.stopping, twin.short = set(self.stopping), set(self.short)
+        twin.given_back, twin.taken = dict(self.given_back), list(self.taken)
+        twin.kept, twin.passed, twin.withdrawn = dict(self.kept), set(self.passed), set(self.withdrawn)
+        twin._views = twin._ends = None
+        return twin
 
     @property
     def views(self) -> Views:

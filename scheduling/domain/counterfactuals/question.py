@@ -18,10 +18,11 @@ from clusters.domain.job_events import JobPlaced
 from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.limits import limit_of
-from scheduling.domain.preemption import gpus_held, release
+from scheduling.domain.preemption import gpus_held
 from scheduling.domain.queue import place_steps
 from scheduling.domain.quotas import Quotas, gpus_asked
 from scheduling.domain.recovery import recover
+from scheduling.domain.releasing import release
 from scheduling.domain.reservations import expire, make_way
 from scheduling.domain.trial import Trial
 

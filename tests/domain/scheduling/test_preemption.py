@@ -16,7 +16,7 @@ from clusters.domain.jobs import JobKind, JobState
 from clusters.domain.policy import Policy
 from clusters.domain.space_events import SpaceReserved
 from clusters.domain.teams import Quota
-from scheduling.domain.preemption import release
+from scheduling.domain.releasing import release
 from scheduling.domain.trial import Trial
 from tests.support.world import World, ask, racks
 

@@ -118,7 +118,7 @@ def _holds(
         room[rack[name]] += gpus // case["jobs"][-1]["gpus_per_worker"]
     count = case["request"]["count"]
     together = case["request"]["mode"] == "required" or "slice_size" in case["request"]
-    return max(room.values()) >= count if together else room.total() >= count
+    return bool((max(room.values()) if together else room.total()) >= count)
 
 
 @settings(max_examples=150, deadline=None)
