@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from clusters.domain.books import PLACEABLE, Use
 from clusters.domain.books_of import domain_uses, read_books
+from clusters.domain.defrag import PlanStatus
 from clusters.domain.exclusive import closed_by
 from clusters.domain.health import condition_of
 from clusters.domain.jobs import ACTIVE, QUEUED
@@ -28,6 +29,7 @@ def check(state: ClusterState) -> list[str]:
         *_exclusive_work_is_alone(state),
         *_space_is_true(state),
         *_disruptions_are_open(state),
+        *_plans_are_in_step(state),
     ]
 
 
@@ -38,6 +40,19 @@ def _disruptions_are_open(state: ClusterState) -> Iterator[str]:
             yield f"job {job.id} lacks nodes, but stands still since nobody knows when"
         if job.disruption is not None and not (broken or (job.state in ACTIVE and job.unstarted)):
             yield f"job {job.id} is {job.state} and lacks nothing, but is said to stand still"
+
+
+def _plans_are_in_step(state: ClusterState) -> Iterator[str]:
+    for known in state.defrag.values():
+        steps = range(len(known.plan.moves))
+        for what in (known.begun, known.ended):
+            if len(set(what)) < len(what) or any(step not in steps for step in what):
+                yield f"plan {known.id} has {len(steps)} steps, and is said to have taken {what}"
+        touched = known.by or known.approved_at is not None or known.asked_at is not None or known.begun or known.ended
+        if known.status is PlanStatus.PROPOSED and touched:
+            yield f"plan {known.id} waits for a decision, but has been begun with"
+        if known.status is not PlanStatus.PROPOSED and (known.status is not PlanStatus.RUNNING or known.approved_at is None):
+            yield f"plan {known.id} is {known.status}, and approved at {known.approved_at}"
 
 
 def _books_sum(state: ClusterState) -> Iterator[str]:
