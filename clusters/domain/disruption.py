@@ -8,7 +8,7 @@ from dataclasses import replace
 from clusters.domain.books import Condition
 from clusters.domain.health import condition_of
 from clusters.domain.ids import Duration, Instant
-from clusters.domain.jobs import Recovery
+from clusters.domain.jobs import JobKind, Recovery
 from clusters.domain.lost_work import Disruption, Loss, LossCause, since_checkpoint
 from clusters.domain.state import ClusterState, Job, Slice
 
@@ -90,5 +90,5 @@ def give_up_work(state: ClusterState, job: Job, cause: LossCause, at: Instant) -
 
 
 def _note(state: ClusterState, job: Job, cause: LossCause, rollback: Duration, stall: Duration) -> None:
-    if rollback or stall:
+    if (rollback or stall) and job.request.kind is not JobKind.PROBE:  # a check that is cut short loses nothing
         state.unbooked.append(Loss(job=job.id, team=job.request.team, cause=cause, rollback=rollback, stall=stall))

@@ -16,7 +16,7 @@ from clusters.domain.evolve_queue import await_others, dequeue, enqueue, forget_
 from clusters.domain.evolve_space import free_reservation
 from clusters.domain.exclusive import refresh_closed
 from clusters.domain.ids import Instant, job_id
-from clusters.domain.jobs import ACTIVE, TERMINAL, JobState
+from clusters.domain.jobs import ACTIVE, TERMINAL, JobKind, JobState
 from clusters.domain.lost_work import LossCause
 from clusters.domain.state import ClusterState, Job
 
@@ -228,6 +228,8 @@ def _preempted(state: ClusterState, event: Event, payload: ev.JobPreempted) -> N
     """Told beside the StopRequested that takes its nodes back."""
     job = state.jobs[payload.job]
     begin_step(state, job, 0, None)
+    if job.request.kind is JobKind.PROBE:
+        return
     job.disturbed_at = event.occurred_at
     job.preemptions += 1
     _count(state, "preemptions")

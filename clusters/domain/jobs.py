@@ -29,6 +29,7 @@ class JobKind(StrEnum):
     BATCH = "batch"
     INTERACTIVE = "interactive"
     RL = "rl"  # trainer slices and rollout nodes: parts that are placed together or not at all
+    PROBE = "probe"  # a health check on idle nodes: it yields to all other work at once, and that is no disruption
 
 
 class Recovery(StrEnum):

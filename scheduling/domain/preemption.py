@@ -4,9 +4,10 @@ Nothing is evicted unless the job provably starts in the freed space: that has b
 kept for the job from then on, so that nothing else takes it while the evicted work stops.
 
 Who gives: restartable work, for a quota of teams that have more than theirs, and only while they have; for priority of lower points than
-the job, or of the same once it has run for the cool-down, as the policy says. Exempt teams, and work that was disturbed of late, are left
-alone for priority. Which of it: what the planner names, else the least work lost, domain by domain and over all of them, found by taking
-what costs least until the job fits. What turns out not to be needed is given back. Ties end in ids.
+the job, or of the same once it has run for the cool-down, as the policy says; before all others probes, whatever it says. Exempt teams,
+and work that was disturbed of late, are left alone for priority. Which of it: what the planner names, else the least work lost, domain by
+domain and over all of them, found by taking what costs least until the job fits. What turns out not to be needed is given back. Ties end
+in ids.
 """
 
 from __future__ import annotations
@@ -49,6 +50,11 @@ class Victim:
     lost: Duration  # GPU-time to be done again
 
     @property
+    def is_probe(self) -> bool:
+        """Whether it yields to all other work."""
+        return self.job.request.kind is JobKind.PROBE
+
+    @property
     def price(self) -> tuple[Duration, int]:
         """By what it is chosen: work lost, then the order of the log."""
         return self.lost, self.job.seq
@@ -60,6 +66,8 @@ Gives = Callable[[Sequence[Victim]], bool]
 
 def may_be_preempted(policy: Policy, job: Job) -> bool:
     """Whether the job may be stopped to make room for another."""
+    if job.request.kind is JobKind.PROBE:
+        return job.state in ACTIVE
     interactive = job.request.kind is JobKind.INTERACTIVE and not policy.interactive_preemptible
     return job.state in ACTIVE and job.request.restartable and not interactive
 
@@ -76,20 +84,31 @@ def preempt(trial: Trial, job: Job, candidates: Sequence[Victim]) -> list[Payloa
     """What a job of higher priority takes: the space kept for it, and the work that leaves it. Empty where nothing does."""
     if is_claim(trial.kept.get(job.id)):
         return []
+    if job.request.kind is JobKind.PROBE:
+        return []
     victims = [victim for victim in candidates if victim.job.id not in trial.stopping and _yields(trial, victim.job, job)]
+    probes = [victim for victim in victims if victim.is_probe]
+    found = _make_room(trial, job, probes, lambda _: True, "probes yield to all other work")
+    if found or len(probes) == len(victims):
+        return found
     return _make_room(trial, job, victims, lambda _: True, f"job {job.id} has a higher priority")
 
 
 def candidates_for_priority(trial: Trial) -> list[Victim]:
-    """Work that may have to make room for a higher priority, the cheapest first; none where the policy has it so."""
-    if trial.policy.preemption is Preemption.OFF:
-        return []
+    """Work that may have to make room for a higher priority, the cheapest first: probes, and what else the policy allows."""
     terms = terms_for(trial.state, trial.now)
-    return _victims(trial, lambda job: job.request.team not in terms.exempt and job.id not in terms.cooling)
+    others = trial.policy.preemption is not Preemption.OFF
+
+    def among(job: Job) -> bool:
+        return job.request.kind is JobKind.PROBE or (others and job.request.team not in terms.exempt and job.id not in terms.cooling)
+
+    return _victims(trial, among)
 
 
 def _yields(trial: Trial, victim: Job, job: Job) -> bool:
     """Whether the work has so low a priority that it makes room for the job."""
+    if victim.request.kind is JobKind.PROBE:
+        return True
     above = points_of(trial.policy, job.request, job) - points_of(trial.policy, victim.request, victim)
     if above or trial.policy.preemption is Preemption.LOWER:
         return above > 0

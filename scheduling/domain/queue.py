@@ -32,6 +32,8 @@ from scheduling.domain.views import masks_of, points_of
 RETOLD = 64
 #: For so many jobs a pass looks for work of lower priority that makes room.
 MOST_SEARCHES = 4
+#: Below those of any job.
+NO_POINTS = -1_000_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,7 +115,8 @@ class _Pass:
         policy = self.trial.policy
         if self.candidates is None:
             self.candidates = candidates_for_priority(self.trial)
-            self.lowest = min((points_of(policy, victim.job.request, victim.job) for victim in self.candidates), default=None)
+            points = (NO_POINTS if one.is_probe else points_of(policy, one.job.request, one.job) for one in self.candidates)
+            self.lowest = min(points, default=None)
         if self.lowest is None or points_of(policy, job.request, job) < self.lowest or self.searches == MOST_SEARCHES:
             return []
         self.searches += 1

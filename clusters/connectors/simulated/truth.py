@@ -28,6 +28,7 @@ _USUAL: dict[JobKind, tuple[float, float]] = {
     JobKind.BATCH: (1.0, 1.0),
     JobKind.INTERACTIVE: (2.0, 0.7),
     JobKind.RL: (8.0, 0.9),
+    JobKind.PROBE: (0.1, 1.0),
 }
 
 
