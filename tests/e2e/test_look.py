@@ -18,6 +18,7 @@ PAGES = {
     "capacity": f"{FLEET}capacity/",
     "jobs": f"{FLEET}jobs/",
     "submit": f"{FLEET}jobs/new/",
+    "plans": f"{FLEET}plans/",
     "policy": f"{FLEET}policy/",
 }
 
