@@ -159,8 +159,8 @@ _REFUSED: dict[str, int] = {"unknown": 404, "infeasible": INVALID, "invalid": IN
 #: Every code there is, with what all its problems are called; docs/guides/api.md says when each comes.
 TITLES: dict[str, str] = {
     "unknown-cluster": "No such cluster",
-    "unknown-subject": "No such node, rack or job",
-    "unknown": "No such node, rack or job",
+    "unknown-subject": "No such node, rack, job or plan",
+    "unknown": "No such node, rack, job or plan",
     "not-found": "Nothing is here",
     "cluster-exists": "There is such a cluster already",
     "source-conflict": "Sent before with other content",

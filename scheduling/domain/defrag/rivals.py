@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from clusters.domain.defrag import Rival
 from scheduling.domain.defrag.cascade import Found
 from scheduling.domain.defrag.model import Domain, Problem, Solution
+from scheduling.domain.defrag.words import gpu_hours
 
 #: Rivals that are told one by one.
 MOST_RIVALS = 16
@@ -37,7 +38,7 @@ def _first(problem: Problem, used: tuple[int, ...], runner_up: Solution | None, 
         return
     cost, domains = known
     best = "the best plan for other domains" if bound is not None and cost <= bound else "the best plan known for other domains"
-    least = f"; any costs at least {bound}" if bound is not None and 0 < bound < cost else ""
+    least = f"; any costs at least {gpu_hours(bound)}" if bound is not None and 0 < bound < cost else ""
     yield Rival(domains=_names(problem, domains), cost=cost, reason=best + least)
 
 
@@ -49,7 +50,7 @@ def _tried(problem: Problem, found: Found, used: tuple[int, ...]) -> Iterator[Ri
 
 def _bounded(problem: Problem, found: Found) -> Iterator[Rival]:
     for offer in found.offers:
-        reason = f"what has to leave it costs at least {offer.bound}"
+        reason = f"what has to leave it costs at least {gpu_hours(offer.bound)}"
         yield Rival(domains=(problem.domains[offer.domain].name,), cost=offer.bound, reason=reason)
 
 
