@@ -34,5 +34,12 @@ def room_what_if(cluster: str, domains: int) -> Plan | Refusal:
     if problem is not None:
         child.start(problem, min(MOST_SECONDS, policy.defrag_seconds), found.append).join()
     if problem is None or not found or found[0] is None:
-        return Refusal(code="state", message=f"no plan can free {domains} whole domain{'' if domains == 1 else 's'} now")
+        return _none(domains, terms.most_moves)
     return plan_of(Trial(state_at(cluster, problem.at_seq), problem.at), problem, found[0])
+
+
+def _none(domains: int, most_moves: int | None) -> Refusal:
+    limit = (
+        "" if most_moves is None else f"; the policy lets a plan disturb {most_moves} workload{'' if most_moves == 1 else 's'} at most now"
+    )
+    return Refusal(code="state", message=f"no plan can free {domains} whole domain{'' if domains == 1 else 's'}{limit}")

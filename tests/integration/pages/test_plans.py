@@ -129,7 +129,9 @@ def test_wanted_domains_are_told_and_dropped(user: Client, admin: Client, cluste
 
 
 def test_what_if_is_shown_and_asks_for_nothing(admin: Client, user: Client, victim: str) -> None:
-    assert "No plan can free 4 whole domains now" in text(admin, f"{PLANS}what-if/?domains=4")
+    assert "No plan can free 4 whole domains; the policy lets a plan disturb 8 workloads at most now" in text(
+        admin, f"{PLANS}what-if/?domains=4"
+    )
     page = text(admin, f"{PLANS}what-if/?domains=3")
     assert "Nothing has been asked for" in page
     assert "plan-approve" not in page
