@@ -77,10 +77,15 @@ def _order(release: Release) -> tuple[Instant, str]:
     return release.at, release.job
 
 
-def earliest_start(trial: Trial, job: Job, before: Instant | None = None) -> Outlook | None:
-    """When the job can start at the earliest, and where; None where no end of other work helps, or none before that instant."""
-    future = _Future(trial, job, before)
+def earliest_start(trial: Trial, job: Job, before: Instant | None = None, *, behind: bool = True) -> Outlook | None:
+    """When the job can start at the earliest, and where; None where no end of other work helps, or none before that instant.
+
+    What jobs `behind` it were promised may be left out of account; then it may be that nothing else has to end.
+    """
+    future = _Future(trial, job, before, behind=behind)
     ends = future.releases
+    if not behind and not isinstance(at_once := future.after(0), Refusal):
+        return Outlook(starts_at=trial.now, nodes=_nodes_of(at_once), last="")
     if not ends or isinstance(future.after(len(ends)), Refusal):
         return None
     low, high = 0, len(ends)  # refused after `low` ends, placed after `high`
@@ -95,17 +100,20 @@ def earliest_start(trial: Trial, job: Job, before: Instant | None = None) -> Out
     placement = future.after(high)
     if isinstance(placement, Refusal):
         return None
-    nodes = tuple(name for assignment in placement for name in assignment.nodes)
-    return Outlook(starts_at=ends[high - 1].at, nodes=nodes, last=ends[high - 1].job)
+    return Outlook(starts_at=ends[high - 1].at, nodes=_nodes_of(placement), last=ends[high - 1].job)
+
+
+def _nodes_of(placement: Placement) -> tuple[str, ...]:
+    return tuple(name for assignment in placement for name in assignment.nodes)
 
 
 class _Future:
     """The job's view of the space after so many ends."""
 
-    def __init__(self, trial: Trial, job: Job, before: Instant | None) -> None:
+    def __init__(self, trial: Trial, job: Job, before: Instant | None, *, behind: bool) -> None:
         self._trial = trial
         self._request = job.request
-        mask = trial.views.closed_for_good(job)
+        mask = trial.views.closed_for_good(job, behind=behind)
         self._given = 0
         self._space = trial.views.space(mask).fork()
         self.releases: Sequence[Release] = sorted(_with_closures(trial, mask, before), key=_order)

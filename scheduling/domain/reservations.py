@@ -49,8 +49,15 @@ def reserve_for(trial: Trial, job: Job, refusal: Refusal) -> Iterator[Payload]:
         found: Outlook | None = better
     else:
         most = trial.policy.reservation_depth if trial.policy.backfill is Backfill.EASY else MOST
-        found = earliest_start(trial, job) if len(trial.passed) < most else None
+        found = _anew(trial, job, kept) if len(trial.passed) < most else None
     yield from _change(trial, job, found)
+
+
+def _anew(trial: Trial, job: Job, kept: Reservation | None) -> Outlook | None:
+    """The first start that respects all promises; where the job was promised an earlier one, it goes before those behind it."""
+    if kept is None:
+        return earliest_start(trial, job)
+    return earliest_start(trial, job, kept.starts_at + 1) or earliest_start(trial, job, behind=False)
 
 
 def _change(trial: Trial, job: Job, found: Outlook | None) -> Iterator[Payload]:
@@ -68,6 +75,8 @@ def _change(trial: Trial, job: Job, found: Outlook | None) -> Iterator[Payload]:
 
 
 def _reason(trial: Trial, found: Outlook) -> str:
+    if found.starts_at == trial.now:
+        return "starts before the jobs behind it"
     if found.last in trial.kept:
         return f"starts after job {found.last}, which waits before it"
     return f"starts once job {found.last} has ended" if found.last else "starts once work that starts now has ended"

@@ -103,9 +103,12 @@ class Views:
             self._known[key] = mask
         return mask & ~self._own(job)
 
-    def closed_for_good(self, job: Job) -> int:
-        """Mask of the closures that bind the job's start at times to come, however long it runs."""
-        points = points_of(self._policy, job.request, job)
+    def closed_for_good(self, job: Job, *, behind: bool = True) -> int:
+        """Mask of the closures that bind the job's start at times to come, however long it runs.
+
+        Without those `behind` it: of jobs with as many points, whose turn comes later.
+        """
+        points = points_of(self._policy, job.request, job) + (not behind)
         return sum(closure.bit for closure in self._binding(points)) & ~self._own(job)
 
     def racks_closed_to(self, request: JobRequest) -> int:

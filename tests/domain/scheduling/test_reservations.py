@@ -12,6 +12,7 @@ from clusters.domain.books import Use
 from clusters.domain.books_of import read_books
 from clusters.domain.commands import CancelJob, ChangePolicy, HoldJob, NodeVerb, RunPass
 from clusters.domain.decision import Decision
+from clusters.domain.events import Payload
 from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration
 from clusters.domain.job_events import JobBlocked, JobPlaced, JobPreempted, StopRequested
 from clusters.domain.jobs import JobRequest, JobState
@@ -232,6 +233,17 @@ def test_a_job_that_is_ready_before_its_time_starts_on_its_nodes_although_they_a
     assert [world.job(name).state for name in (first, second)] == [JobState.RUNNING, JobState.WAITING]
 
 
+def test_a_job_that_wrong_estimates_keep_waiting_still_goes_before_an_equal_one_behind_it() -> None:
+    hours = Hours(racks(2), EASY)
+    hours.submit(ask(16, expected_run_s=3600, restartable=False), 50 * HOUR)  # it was to end first, and stays
+    hours.submit(limited(16, 1.75), 105 * MINUTE)
+    first, second = (hours.submit(limited(16, 5), 5 * HOUR) for _ in range(2))
+    assert hours.first[first] < hours.first[second]
+    hours.go(100 * HOUR)
+    assert hours.started[first] == 105 * MINUTE
+    assert hours.started[second] == 105 * MINUTE + 5 * HOUR
+
+
 @pytest.mark.parametrize("how", ["cancel", "hold", "off"])
 def test_nothing_is_kept_for_jobs_that_wait_no_longer(how: str) -> None:
     world = busy((1,))
@@ -298,6 +310,42 @@ def test_no_job_starts_later_than_it_was_promised_first(asked: list[tuple[int, i
     hours.world.log.sound()
 
 
+class Watched(Hours):
+    """Hours in which each pass is looked at by itself."""
+
+    def settle(self) -> None:
+        while True:
+            waiting = len(self.world.state.queue)
+            decided: list[tuple[Payload, ...]] = []
+            while (outcome := self.world.do(RunPass())).events:  # type: ignore[union-attr]
+                decided.append(outcome.events)  # type: ignore[union-attr]
+            assert len(decided) <= 2, decided
+            assert sum(isinstance(event, SpaceReserved) for events in decided for event in events) <= waiting
+            if not decided and not self.world.connect():
+                return super().settle()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(jobs, min_size=4, max_size=20), st.sampled_from([1, 2, 3]), st.sampled_from([Backfill.EASY, Backfill.CONSERVATIVE]))
+def test_a_promise_is_never_put_off_while_limits_hold_and_two_passes_settle(
+    asked: list[tuple[int, int, float, int]], count: int, mode: Backfill
+) -> None:
+    hours = Watched(racks(count), Policy(backfill=mode, target_spares=0))
+    at = 0
+    for nodes, tens, part, pause in asked:
+        hours.go(at := at + pause * MINUTE)
+        limit: Duration = tens * 10 * MINUTE
+        hours.submit(ask(min(nodes, count * 16), time_limit_s=limit // SECOND, restartable=False), round(limit * part))
+    hours.go(at + 400 * HOUR)
+    promised: dict[str, int] = {}
+    for event in hours.world.log.events:
+        if isinstance(event.payload, SpaceReserved):
+            told = event.payload
+            assert told.starts_at <= promised.get(told.job, told.starts_at)
+            promised[told.job] = told.starts_at
+    assert all(hours.started[name] <= promise for name, promise in hours.first.items())
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(jobs, min_size=4, max_size=15), st.integers(0, 2**32))
 def test_a_pass_settles_whatever_fails(asked: list[tuple[int, int, float, int]], seed: int) -> None:
@@ -312,7 +360,8 @@ def test_a_pass_settles_whatever_fails(asked: list[tuple[int, int, float, int]],
             world.mark(f"r{chance.randint(1, 2)}-n{chance.randint(1, 18)}", chance.choice([NodeVerb.FAIL, NodeVerb.REPAIR]))
         if chance.random() < 0.3 and (running := [job.id for job in world.state.jobs.values() if job.state is JobState.RUNNING]):
             world.finish(chance.choice(running))
-        world.settle()
+        reserved = sum(isinstance(event, SpaceReserved) for event in world.settle())
+        assert reserved <= 4 * len(world.state.jobs)
         assert world.do(RunPass()).events == ()  # type: ignore[union-attr]
         world.log.sound()
 
