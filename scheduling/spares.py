@@ -37,6 +37,7 @@ class Spares:
 
     seq: int
     domains: tuple[DomainSpares, ...]  # that should have spares, in index order
+    lent: int  # nodes of their spares on which other work runs
     review: Review | None  # None: nobody has looked yet
 
     @property
@@ -68,10 +69,11 @@ def spares_get(cluster: str) -> Spares:
     followed = live(cluster)
     with followed.reading() as state:
         domains = tuple(domain_spares(state))
+        lent = len(state.lent)
         seq, epoch = state.seq, followed.position.epoch
     lacking = {domain.domain for domain in domains if domain.missing}
     kept = SparesReview.objects.filter(epoch=epoch).first()
     if kept is None:
-        return Spares(seq=seq, domains=domains, review=None)
+        return Spares(seq=seq, domains=domains, lent=lent, review=None)
     found = tuple(restoration for restoration in _decode(kept.restorations) if restoration.domain in lacking)
-    return Spares(seq=seq, domains=domains, review=Review(seq=kept.seq, at=kept.reviewed_at, restorations=found))
+    return Spares(seq=seq, domains=domains, lent=lent, review=Review(seq=kept.seq, at=kept.reviewed_at, restorations=found))

@@ -1,7 +1,6 @@
 """Looks after spares: which domains have too few, and what would restore them. It changes nothing.
 
-A repaired node needs no task to become a spare: by the books it is one as soon as it is free. Lent spares would be taken back here; nothing
-is lent yet.
+A repaired node needs no task to become a spare: by the books it is one as soon as it is free. Lent spares are taken back by the pass.
 """
 
 from __future__ import annotations

@@ -127,6 +127,8 @@ def fence_node(state: ClusterState, node: Node, at: Instant) -> None:
 def _forget_node(state: ClusterState, job: Job, name: str) -> bool:
     """The job has the node no more; whether one of its slots is lost with it."""
     del job.held_nodes[name]
+    if state.lent.get(name) == job.id:
+        del state.lent[name]
     job.unstarted.discard(name)
     if name in job.leaving:
         job.leaving.discard(name)

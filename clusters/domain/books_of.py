@@ -54,6 +54,8 @@ def _taken_use(state: ClusterState, node: Node) -> Use:
         return Use.OUT
     if all(_is_stopping(state, job, node.name) for job in holders):
         return Use.STOPPING
+    if node.name in state.lent:
+        return Use.LENT
     return Use.ALLOCATED if node.job else Use.SHARED
 
 

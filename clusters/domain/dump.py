@@ -94,6 +94,7 @@ def dump_state(state: ClusterState) -> Plain:
         "breaker": asdict(state.breaker) if state.breaker else None,
         "breaker_reset_at": state.breaker_reset_at,
         "reservations": [asdict(reservation) for _, reservation in sorted(state.reservations.items())],
+        "lent": dict(sorted(state.lent.items())),
         "defrag": [asdict(plan) for _, plan in sorted(state.defrag.items())],
         "room": asdict(state.room) if state.room else None,
         "disturbed": [asdict(disturbed) for disturbed in state.disturbed],
@@ -124,6 +125,7 @@ def load_state(plain: Plain) -> ClusterState:
     reservations = (Reservation(**{**kept, "nodes": tuple(kept["nodes"])}) for kept in plain["reservations"])
     state.reservations = {reservation.job: reservation for reservation in reservations}
     state.exclusive = {job.id for job in state.jobs.values() if job.request.exclusive}
+    state.lent = dict(plain["lent"])
     state.defrag = {plan.id: plan for plan in map(load_active, plain["defrag"])}
     state.room = RoomRequest(**plain["room"]) if plain["room"] else None
     state.disturbed = [Disturbed(**disturbed) for disturbed in plain["disturbed"]]

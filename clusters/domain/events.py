@@ -87,6 +87,8 @@ Payload = (
     | space_events.SpaceReserved
     | space_events.SpaceFreed
     | space_events.ReservationExpired
+    | space_events.SpareLent
+    | space_events.SpareReclaimed
     | defrag_events.DefragPlanned
     | defrag_events.DefragApproved
     | defrag_events.DefragRejected

@@ -44,6 +44,22 @@ def free_reservation(state: ClusterState, job: str) -> None:
         _mark(state, other.nodes, on=True)
 
 
+def _lent(state: ClusterState, _: Event, payload: ev.SpareLent) -> None:
+    """The nodes are lent until the job leaves them."""
+    held = state.jobs[payload.job].held_nodes
+    state.lent.update((name, payload.job) for name in payload.nodes if name in held)
+    _count(state, "lent")
+
+
+def _reclaimed(state: ClusterState, _: Event, __: ev.SpareReclaimed) -> None:
+    """Told beside the StopRequested that takes them back."""
+    _count(state, "reclaimed")
+
+
+def _count(state: ClusterState, what: str) -> None:
+    state.tally[what] = state.tally.get(what, 0) + 1
+
+
 def _mark(state: ClusterState, nodes: tuple[str, ...], *, on: bool) -> None:
     space = state.built_space
     if space is not None:
@@ -56,4 +72,6 @@ HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
     ev.SpaceReserved: _reserved,
     ev.SpaceFreed: _freed,
     ev.ReservationExpired: _freed,
+    ev.SpareLent: _lent,
+    ev.SpareReclaimed: _reclaimed,
 }

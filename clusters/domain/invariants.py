@@ -30,6 +30,7 @@ def check(state: ClusterState) -> list[str]:
         *_space_is_true(state),
         *_disruptions_are_open(state),
         *_plans_are_in_step(state),
+        *_spares_are_lent_to_what_gives_them_back(state),
     ]
 
 
@@ -105,6 +106,12 @@ def _spares_are_free(state: ClusterState) -> Iterator[str]:
             node = state.nodes[topology.nodes[group.first + bit].name]
             if use in (Use.SPARE, Use.IDLE, Use.STRANDED) and (node.job or node.shares or node.condition not in PLACEABLE):
                 yield f"node {node.name} counts as {use}, but is {node.condition} and held by {node.job or sorted(node.shares)}"
+
+
+def _spares_are_lent_to_what_gives_them_back(state: ClusterState) -> Iterator[str]:
+    for name, job in state.lent.items():
+        if name not in state.nodes or state.nodes[name].job != job or not state.jobs[job].request.restartable:
+            yield f"node {name} is lent to {job}, which does not hold it or cannot give it back"
 
 
 def _queue_is_the_waiting(state: ClusterState) -> Iterator[str]:

@@ -155,7 +155,6 @@ SETTINGS: tuple[Setting, ...] = (
         label="Lend spares",
         group=_SPARES,
         switch=True,
-        used=False,
         meaning="Whether restartable work below a slice may run on owed spares until a swap needs them.",
     ),
     Setting(

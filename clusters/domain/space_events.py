@@ -1,4 +1,4 @@
-"""Events of space: kept for a waiting job, and given back."""
+"""Events of space: kept for a waiting job, and given back; spares lent, and taken back."""
 
 from __future__ import annotations
 
@@ -26,6 +26,26 @@ class SpaceFreed:
 
     VERSION: ClassVar[int] = 1
     job: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpareLent:
+    """The job runs on spares that its domains owe, until a swap needs them."""
+
+    VERSION: ClassVar[int] = 1
+    job: str
+    nodes: tuple[str, ...]  # of those that it has, the spares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpareReclaimed:
+    """A slice needs the spares: the job that they were lent to is told to stop."""
+
+    VERSION: ClassVar[int] = 1
+    job: str
+    nodes: tuple[str, ...]
+    by: str  # the job whose slice needs them
     reason: str
 
 

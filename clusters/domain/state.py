@@ -239,6 +239,7 @@ class ClusterState:
         self.plans: dict[str, list[int]] = {}  # plan -> positions of its ArrivalsPlanned events
         self.arrived: dict[str, int] = {}  # plan -> rows submitted so far
         self.reservations: dict[str, Reservation] = {}  # by the job they are for
+        self.lent: dict[str, str] = {}  # spares that work below a slice runs on -> the job
         self.defrag: dict[str, ActivePlan] = {}  # plans that wait for a decision or run, by id
         self.room: RoomRequest | None = None  # whole domains that somebody wants, and no plan frees yet
         self.disturbed: list[Disturbed] = []  # by plans approved in the hour before the last approval

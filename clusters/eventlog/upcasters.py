@@ -61,7 +61,7 @@ def _simple_request(request: Fields) -> Fields:
 
 
 def _policy_activated_2(fields: Fields) -> Fields:
-    """Nothing was kept for jobs that wait, there were no classes, quotas and exempt teams, and reasons, incidents and plans had no settings."""
+    """Nothing was kept for jobs that wait; there were no classes, quotas, exempt teams, and no settings of reasons, incidents and plans."""
     since = {
         "classes": [{"name": "standard", "priority": 0, "ageing": 0}],
         "quotas": [],

@@ -48,7 +48,7 @@ class ClusterSpares(msgspec.Struct, frozen=True):
     target: int
     present: int
     missing: int
-    lent: int  # nothing is lent yet, so there is nothing to take back
+    lent: int  # nodes of their spares on which other work runs until a swap needs them
     domains: list[SpareDomain]  # in index order
     advice: list[SpareAdvice]  # for domains that lack some, the most first
     advice_seq: int | None  # the position that the advice was found at; null: nobody has looked yet
@@ -70,7 +70,7 @@ def cluster_spares(cluster: str) -> ClusterSpares:
         target=sum(one.target for one in domains),
         present=sum(one.present for one in domains),
         missing=sum(one.missing for one in domains),
-        lent=0,
+        lent=found.lent,
         domains=domains,
         advice=_advice(cluster, found),
         advice_seq=review.seq if review else None,

@@ -19,6 +19,7 @@ from clusters.domain.job_events import JobBlocked, JobHeld, JobPlaced
 from clusters.domain.queue import place_of
 from clusters.domain.reservations import is_claim
 from clusters.domain.state import Job
+from scheduling.domain.lending import may_borrow, place_on_spares
 from scheduling.domain.placement import Placement
 from scheduling.domain.preemption import Victim, candidates_for_priority, preempt, reclaim
 from scheduling.domain.reservations import reserve_for
@@ -52,7 +53,7 @@ class _Pass:
         self.trial = trial
         self.turns = Turns(trial)
         self.placed = 0
-        self.refused: dict[tuple[Asked, int], _Refused] = {}
+        self.refused: dict[tuple[Asked, int, bool], _Refused] = {}
         self.over_quota: list[tuple[Turn, Refusal]] = []
         self.reclaimed = False  # once in a pass: what it frees shows only in the next
         self.candidates: list[Victim] | None = None  # who may have to make room for a higher priority, once somebody asks
@@ -70,13 +71,17 @@ class _Pass:
         if over is not None:
             self.over_quota.append((turn, over))
             return
-        key = (asked_of(job.request), self.trial.views.closed_to(job.request, job))
+        closed = self.trial.views.closed_to(job.request, job)
+        key = (asked_of(job.request), closed, may_borrow(self.trial.policy, job.request))
         known = self.refused.get(key)
         if known is not None and job.id not in self.trial.state.reservations:
             known.turns.append(turn)
             yield from self._keep_space(turn, known.refusal)
             return
         outcome = self._place(job)
+        lent = place_on_spares(self.trial, job) if isinstance(outcome, Refusal) else None
+        if lent is not None:
+            outcome = lent[0]
         if isinstance(outcome, Refusal):
             group = self.refused.setdefault(key, _Refused(refusal=outcome, after=self.placed, turns=[]))
             group.turns.append(turn)
@@ -85,7 +90,8 @@ class _Pass:
         self.trial.start(job, outcome)
         self.placed += 1
         self.turns.placed(turn)
-        yield [JobPlaced(job=job.id, generation=job.generation + 1, slices=outcome)]
+        placed = JobPlaced(job=job.id, generation=job.generation + 1, slices=outcome)
+        yield [placed] if lent is None else [placed, lent[1]]
 
     def _place(self, job: Job) -> Placement | Refusal:
         """Where the job would run now; where others made room for it, also on what they left, whatever came beside it meanwhile."""

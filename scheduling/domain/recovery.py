@@ -20,6 +20,7 @@ from clusters.domain.state import ClusterState, Job, Slice
 from clusters.domain.topology import Topology
 from scheduling.domain.giving_in import give_in
 from scheduling.domain.inner import group_around
+from scheduling.domain.lending import reclaim_spares
 from scheduling.domain.nodes import bits, choose_nodes
 from scheduling.domain.placement import Placement, place_shape
 from scheduling.domain.shape import inner_level, slice_shape
@@ -53,10 +54,10 @@ def _recover_job(trial: Trial, job: Job) -> list[Payload]:
     for number, part in enumerate(job.slices):
         if not part.lost:
             continue
-        if spares := _spares_for(trial, job, part):
-            for (slot, old), new in zip(sorted(part.lost.items()), spares, strict=True):
-                generation += 1
-                events.append(_swapped(trial.state, job, generation, (number, slot), (old, new)))
+        there = _in_place(trial, job, number, generation)
+        if there is not None:
+            events += there
+            generation += sum(isinstance(event, NodeSwapped) for event in there)
             continue
         outcome = _place_elsewhere(trial, job, number)
         if isinstance(outcome, Refusal):
@@ -72,6 +73,16 @@ def _recover_job(trial: Trial, job: Job) -> list[Payload]:
     if stalled and not events:
         return _give_in_or_hold(trial, job, stalled)
     return events + _stalled(trial, job, generation, stalled)
+
+
+def _in_place(trial: Trial, job: Job, number: int, generation: int) -> list[Payload] | None:
+    """The swaps that make the slice whole in its domain, or what takes back spares that were lent; None where that does not do."""
+    part = job.slices[number]
+    spares = _spares_for(trial, job, part)
+    if not spares:
+        return reclaim_spares(trial, job, part, _within(trial.topology, job, part))
+    pairs = zip(sorted(part.lost.items()), spares, strict=True)
+    return [_swapped(trial.state, job, generation + n, (number, slot), (old, new)) for n, ((slot, old), new) in enumerate(pairs, 1)]
 
 
 def _give_in_or_hold(trial: Trial, job: Job, stalled: tuple[int, Refusal]) -> list[Payload]:

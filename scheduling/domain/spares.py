@@ -1,7 +1,8 @@
 """Spares against target: what each domain should keep, what it has, and what would restore one that has too few.
 
 Nothing here moves anything. A repaired node is a spare again by the books alone: the last owed free nodes of a domain are its spares, so
-one more free node is one more spare until the target is met. Nothing is lent yet, so there is nothing to take back.
+one more free node is one more spare until the target is met. Lent ones are given back when they are
+needed, so they are not missing.
 
 For a domain below target, `restore` looks for the restartable work whose moving costs least: one slice, what shares a node, or several
 jobs on one node or less together. The price is the GPU-time since each job's last checkpoint, as the books would charge it. Every move is
@@ -11,6 +12,7 @@ while no other domain is further below its target than before.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -39,7 +41,7 @@ class DomainSpares:
 
     domain: str
     target: int  # nodes it should keep free
-    present: int  # of these, nodes that are free
+    present: int  # of these, nodes that are free, or lent
 
     @property
     def missing(self) -> int:
@@ -75,10 +77,11 @@ class Restoration:
 def domain_spares(state: ClusterState) -> list[DomainSpares]:
     """Every domain that should have spares, in index order."""
     found: list[DomainSpares] = []
+    lent = Counter(state.nodes[name].domain for name in state.lent)
     for domain, group in enumerate(state.topology.domains):
         target = state.space.target(domain, state.policy) if state.topology.known[domain] else 0
         if target:
-            found.append(DomainSpares(domain=group.name, target=target, present=min(target, state.space.count[domain])))
+            found.append(DomainSpares(domain=group.name, target=target, present=min(target, state.space.count[domain] + lent[group.name])))
     return found
 
 

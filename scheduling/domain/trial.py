@@ -39,6 +39,7 @@ class Trial:
         self.topology = self.space.topology
         self.stopping: set[str] = set()  # jobs that this decision asks to stop, or that are gone in a what-if
         self.given_back: dict[str, int] = {}  # GPUs that teams hold no more in a what-if
+        self.promised: dict[int, int] = {}  # domain -> nodes of it that slices which lack some wait for
         self.short: set[str] = set()  # jobs that lack nodes and have got none
         self.taken: list[tuple[JobRequest, Placement]] = []  # what this decision has placed
         self.kept: dict[str, Reservation] = dict(state.reservations)  # as this decision leaves them
@@ -51,7 +52,7 @@ class Trial:
         """An independent trial that goes on from here."""
         twin = copy(self)
         twin.space = self.space.fork()
-        twin.stopping, twin.short = set(self.stopping), set(self.short)
+        twin.stopping, twin.short, twin.promised = set(self.stopping), set(self.short), dict(self.promised)
         twin.given_back, twin.taken = dict(self.given_back), list(self.taken)
         twin.kept, twin.passed, twin.withdrawn = dict(self.kept), set(self.passed), set(self.withdrawn)
         twin._views = twin._ends = None

@@ -160,6 +160,8 @@ SAMPLES: tuple[Payload, ...] = (
     jobs.CheckpointReported(job=_JOB, generation=3, step=4_000, at=70),
     jobs.WorkLost(job=_JOB, team="vision", cause=LossCause.NODE_FAILED, rollback_gpu_s=3_600, stall_gpu_s=90),
     space.SpaceReserved(job=_JOB, nodes=(_NODE, "r1-n02"), starts_at=50, expires_at=90, reason="first in the queue"),
+    space.SpareLent(job=_JOB, nodes=(_NODE,)),
+    space.SpareReclaimed(job=_JOB, nodes=(_NODE,), by="j000009", reason="job j000009 needs the spares that were lent"),
     space.SpaceFreed(job=_JOB, reason="a better place"),
     space.ReservationExpired(job=_JOB, reason="not used in time"),
     defrag.DefragPlanned(proposal=_PROPOSAL, reason="it has been topology-blocked for 2 min"),

@@ -27,7 +27,7 @@ from tests.contract.eventlog.toy import CLUSTER, create, fact, submit, suspicion
 
 KINDS = sorted(PAYLOADS)
 VERSIONS = [(kind, version) for kind in KINDS for version in range(1, PAYLOADS[kind].VERSION + 1)]
-_PAST = re.compile(r"(ed|Held|Set|Absent|Swapped|Drained|Draining|Degraded|Unreachable|Lost|Freed|Reset|Tripped|Done)$")
+_PAST = re.compile(r"(ed|Held|Set|Absent|Swapped|Drained|Draining|Degraded|Unreachable|Lost|Lent|Freed|Reset|Tripped|Done)$")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -178,7 +178,7 @@ def test_the_fleet_shows_spares_against_target_and_what_would_restore_them(user:
         f"Moving slice 0, 16 nodes of {job} to r3 would restore it: 128.0 GPU-hours again" in text
     )  # its work started long ago, so an hour of 128 GPUs
     assert "nobody makes them" in text
-    assert "Nothing is lent, so nothing is to be taken back" in text
+    assert "None is lent." in text
     assert node_mark(cluster=cluster, node="r1-n01", verb=NodeVerb.REPAIR, by="op") is None
     assert "4 of 4 owed" in text_of(get(user, "/clusters/lab/parts/spares/"))
 
