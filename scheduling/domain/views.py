@@ -185,7 +185,7 @@ def shut(space: Space, masks: Masks) -> None:
     """Nobody gets these nodes in this space."""
     for domain, mask in masks.items():
         first = space.topology.domains[domain].first
-        for bit in bits(mask & space.used[domain]):
+        for bit in bits(mask & space.used[domain]) if space.gpu_free else ():
             space.gpu_free.pop(first + bit, None)
         space.take_mask(domain, mask)
 
