@@ -37,7 +37,8 @@ def main(cluster: str, directory: Path) -> None:
     while len(placed := [event for event in log.read(cluster, start) if isinstance(event.payload, JobPlaced)]) < 3:
         time.sleep(0.01)
     driver._take(placed[2])
-    while driver.fleet.busy:
+    starts = directory / "starts"
+    while driver.fleet.busy or not (starts.exists() and starts.read_text().endswith("\n")):
         driver.fleet.pump(0.05)
     _say(started=driver.fleet.pids_of(f"{getattr(placed[2].payload, 'job', '')}"))
     while True:
