@@ -180,7 +180,8 @@ def make_way(trial: Trial) -> Iterator[list[Payload]]:
 def _to_send_away(trial: Trial, kept: Reservation, job: Job) -> list[Job]:
     """Those on the job's nodes who do not leave by themselves; none where one of them may stay, or where it would not help."""
     staying = [holder for holder in _holders(trial, kept) if not _leaves(trial, holder, kept)]
-    if not staying or not all(_gives_way(trial, holder, kept, job) for holder in staying):
+    mended = any(holder.id in trial.state.lost for holder in staying)  # it may have got other nodes earlier in this decision
+    if not staying or mended or not all(_gives_way(trial, holder, kept, job) for holder in staying):
         return []
     space = trial.views.space(trial.views.closed_to(job.request, job)).fork()
     if not isinstance(trial.place_in(space, job.request), Refusal):
