@@ -15,6 +15,7 @@ from frontend.api.base import ApiView, answer
 from frontend.api.commands import WRITING, Either, Rehearsal, WriteQuery, give
 from frontend.api.errors import Refused
 from frontend.api.fields import Input, Text, WholeNumber, checked
+from frontend.api.idempotency import idempotency_key
 from frontend.api.nodes import MOST_REASON, Reason
 from frontend.selectors.clusters import now_of, reading
 from frontend.selectors.paging import first_of
@@ -119,6 +120,7 @@ class RoomView(ApiView):
     def post(self, request: Request, cluster: str) -> Response:
         wanted = checked(RoomInput, request.data)
         if checked(WriteQuery, request.query_params)["dry_run"]:
+            idempotency_key(request)  # refused alike, though there is nothing to remember
             found = room_what_if(cluster, wanted["domains"])
             if isinstance(found, Refusal):
                 raise Refused(found)

@@ -1,10 +1,15 @@
-"""Spans of time as people type them: "36h", "45min", "1d 12h"."""
+"""Spans of time as people type them: "36h", "45 minutes", "1d 12h"."""
 
 from __future__ import annotations
 
 import re
 
-UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+UNITS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3_600),
+    **dict.fromkeys(("d", "day", "days"), 86_400),
+}
 
 _PART = re.compile(r"(\d{1,9})\s*([a-z]+)")
 _WHOLE = re.compile(rf"(\s*{_PART.pattern})+\s*")

@@ -131,7 +131,7 @@ def _waiting(cluster: str, job: JobFacts, waiting: Waiting) -> dict[str, Any]:
 
 
 def _kept(kept: Kept) -> dict[str, Any]:
-    """When and where it starts at the latest."""
+    """When and where it starts by what is planned: no later, where what runs has limits."""
     domains, more = kept.domains[:MOST_NAMED], len(kept.domains) - MOST_NAMED
     where = ", ".join(domains) + (f" and {more} more" if more > 0 else "")
     return {"at_us": kept.starts_at_us, "where": where, "reason": kept.reason}

@@ -45,6 +45,8 @@ def lines_of(found: JobWhy) -> Iterator[str]:
     if found.counterfactuals:
         yield "What would let it start:"
         yield from (f"  - {_would(answer)}" for answer in found.counterfactuals)
+    elif found.code:
+        yield "Nothing was found that would let it start by itself."
 
 
 def _would(answer: WouldStart) -> str:

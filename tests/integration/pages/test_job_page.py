@@ -156,7 +156,7 @@ def test_a_job_that_nodes_are_kept_for_says_when_and_where_it_starts_at_the_late
     waiting = submit(nodes=32)
     kept = live(NAME).catch_up().reservations[waiting]
     page = " ".join(text(user, f"jobs/{waiting}/").split())
-    assert re.search(rf"Starts at about <time [^>]*>[^<]*</time> at the latest, on r1, r2: {kept.reason}\.", page)
+    assert re.search(rf"Starts at about <time [^>]*>[^<]*</time> if what runs ends as planned, on r1, r2: {kept.reason}\.", page)
     answer: Any = user.get(f"/api/v1/clusters/{NAME}/jobs/{waiting}/").json()
     assert answer["kept"] == {
         "starts_at_us": kept.starts_at,

@@ -10,6 +10,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from clusters.domain import job_events as ev
+from clusters.domain.defrag import Plan
 from clusters.domain.events import PAYLOADS, Event, Payload
 from clusters.domain.jobs import JobKind, JobRequest, JobState
 from clusters.domain.policy import Policy
@@ -38,6 +39,8 @@ def value_of(hint: Any) -> Any:
         return ev.AfterStop.CANCELLED
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return next(iter(hint))
+    if hint is Plan:
+        return Plan(**{field.name: value_of(get_type_hints(Plan)[field.name]) for field in fields(Plan)})
     inner = get_args(hint)[0]
     return (
         (SLICE,)
