@@ -10,7 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from clusters.domain.ids import Instant
-from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import SparesScope
 from clusters.domain.topology import Topology
 from clusters.domain.totals import Totals
 

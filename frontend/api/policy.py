@@ -13,7 +13,9 @@ from rest_framework.response import Response
 
 from clusters.domain.commands import ChangePolicy
 from clusters.domain.constraints import MAX_NAME
-from clusters.domain.policy import SETTINGS, Policy, Setting
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Setting
+from clusters.domain.settings import SETTINGS
 from clusters.domain.teams import TABLES, Column, Table
 from frontend.accounts.access import caller_of
 from frontend.api.base import ApiView, answer

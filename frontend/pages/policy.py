@@ -14,7 +14,9 @@ from django.views.decorators.http import require_http_methods
 from msgspec import to_builtins
 
 from clusters.domain.decision import Refusal
-from clusters.domain.policy import SETTINGS, Policy, Setting
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Setting
+from clusters.domain.settings import SETTINGS
 from clusters.domain.state import ClusterState
 from clusters.domain.teams import TABLES, Table
 from frontend.accounts.access import caller_of

@@ -7,7 +7,9 @@ from typing import Any
 from django import forms
 
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.policy import SETTINGS, Policy, Setting, Value
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Setting, Value
+from clusters.domain.settings import SETTINGS
 from clusters.domain.teams import TABLES, Table
 from frontend.pages.policytables import TableRows
 from frontend.selectors.policy import with_values

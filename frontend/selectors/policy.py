@@ -10,7 +10,9 @@ import msgspec
 
 from clusters.domain.errors import UnknownSubject
 from clusters.domain.events import PolicyActivated
-from clusters.domain.policy import SETTINGS, Change, Policy, Setting, difference
+from clusters.domain.policy import Change, Policy, difference
+from clusters.domain.setting import Setting
+from clusters.domain.settings import SETTINGS
 from clusters.domain.state import ClusterState
 from clusters.domain.teams import TABLES, Table
 from clusters.eventlog.store import default_log

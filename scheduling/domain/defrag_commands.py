@@ -12,7 +12,7 @@ from clusters.domain.defrag import ActivePlan, Plan, PlanAim, PlanStatus
 from clusters.domain.defrag_events import DefragAborted, DefragApproved, DefragPlanned, DefragRejected, RoomDropped, RoomRequested
 from clusters.domain.events import Payload
 from clusters.domain.ids import Instant
-from clusters.domain.policy import DefragMode
+from clusters.domain.setting import DefragMode
 from clusters.domain.state import ClusterState
 from scheduling.domain.defrag.checker import check
 from scheduling.domain.defrag_terms import over_budget, terms_for

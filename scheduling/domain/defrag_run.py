@@ -20,7 +20,7 @@ from clusters.domain.events import Payload
 from clusters.domain.ids import SECOND, Instant
 from clusters.domain.job_events import AfterStop, JobPlaced, JobPreempted, SliceAssignment, StopRequested, WorkStopped
 from clusters.domain.jobs import ACTIVE
-from clusters.domain.policy import DefragMode
+from clusters.domain.setting import DefragMode
 from clusters.domain.space_events import SpaceFreed, SpaceReserved
 from clusters.domain.state import ClusterState
 from scheduling.domain.defrag.checker import check

@@ -7,7 +7,7 @@ from collections import Counter
 from clusters.domain.defrag import Plan, PlanStatus
 from clusters.domain.evolve_defrag import BUDGET_WINDOW
 from clusters.domain.ids import SECOND, Instant
-from clusters.domain.policy import DefragMode
+from clusters.domain.setting import DefragMode
 from clusters.domain.state import ClusterState
 from scheduling.domain.defrag.problem import Terms
 

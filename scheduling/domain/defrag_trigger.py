@@ -13,8 +13,8 @@ from clusters.domain.decision import Refusal
 from clusters.domain.defrag import Plan, PlanAim
 from clusters.domain.ids import MINUTE, SECOND, Duration, Instant
 from clusters.domain.jobs import QUEUED, TERMINAL, JobState
-from clusters.domain.policy import DefragMode
 from clusters.domain.reservations import is_claim
+from clusters.domain.setting import DefragMode
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.defrag.problem import Problem, problem_for_domains, problem_for_job
 from scheduling.domain.defrag_terms import terms_of

@@ -23,8 +23,9 @@ from clusters.domain.events import Payload
 from clusters.domain.ids import SECOND, Duration
 from clusters.domain.job_events import AfterStop, JobPreempted, StopRequested
 from clusters.domain.jobs import ACTIVE, JobKind
-from clusters.domain.policy import Policy, Preemption
+from clusters.domain.policy import Policy
 from clusters.domain.reservations import is_claim
+from clusters.domain.setting import Preemption
 from clusters.domain.space_events import SpaceReserved
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.defrag_terms import terms_for

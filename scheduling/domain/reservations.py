@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
 from clusters.domain.ids import MINUTE, Instant
-from clusters.domain.policy import Backfill
 from clusters.domain.reservations import Reservation, is_claim
+from clusters.domain.setting import Backfill
 from clusters.domain.space_events import ReservationExpired, SpaceFreed, SpaceReserved
 from clusters.domain.state import Job
 from scheduling.domain.forecast import Outlook, earliest_start, give, over

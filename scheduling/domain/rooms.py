@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import SparesScope
 from clusters.domain.space import Space
 from scheduling.domain.nodes import Flaws, node_flaws
 from scheduling.domain.shape import Shape

@@ -15,8 +15,8 @@ from heapq import heapify, heappop, heappush
 
 from clusters.domain.decision import Refusal
 from clusters.domain.ids import HOUR, Instant
-from clusters.domain.policy import QueueOrder
 from clusters.domain.queue import Line, Place, place_of
+from clusters.domain.setting import QueueOrder
 from clusters.domain.state import Job
 from clusters.domain.teams import PriorityClass, class_of
 from scheduling.domain.quotas import Quotas, gpus_asked

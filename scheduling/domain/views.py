@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobRequest
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
 from clusters.domain.reservations import Reservation
+from clusters.domain.setting import Backfill
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState, Job
 from clusters.domain.teams import class_of

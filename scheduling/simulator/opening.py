@@ -22,7 +22,8 @@ from clusters.domain.evolve import FLEET_SOURCE
 from clusters.domain.health_events import NodeFailed
 from clusters.domain.ids import MINUTE, Duration, Instant
 from clusters.domain.inventory_events import NodeRegistered
-from clusters.domain.policy import DefragMode, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import DefragMode
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log
 from scheduling import services

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clusters.domain.policy import SETTINGS, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.settings import SETTINGS
 from clusters.domain.teams import TABLES, Quota
 from clusters.eventlog.live import live
 from scheduling.services import run_pass

@@ -41,6 +41,7 @@ BEYOND_SCHEMA = (
     "capacity_get",
     "parallel_get",
     "racks_set_state",
+    "plans_request",
 )
 
 CONFIG: dict[str, Any] = {

@@ -19,7 +19,8 @@ from clusters.domain.decision import Decision
 from clusters.domain.ids import SECOND, job_id
 from clusters.domain.job_events import JobBlocked, JobPlaced, JobSubmitted
 from clusters.domain.jobs import JobRequest
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill
 from clusters.domain.state import ClusterState
 from clusters.eventlog.database import DatabaseLog
 from clusters.eventlog.log import StoredLog

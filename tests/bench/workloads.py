@@ -18,7 +18,8 @@ from clusters.domain.events import Event, NewEvent, PolicyActivated
 from clusters.domain.ids import MILLISECOND, SECOND, Duration, Instant
 from clusters.domain.inventory_events import ClusterCreated, NodeRegistered, RackRegistered
 from clusters.domain.jobs import JobKind, JobRequest
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill
 from clusters.domain.state import ClusterState
 from clusters.domain.teams import PriorityClass, Quota
 from clusters.eventlog.log import StoredLog

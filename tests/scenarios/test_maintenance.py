@@ -11,8 +11,9 @@ from clusters.domain.decision import Decision
 from clusters.domain.ids import DAY, HOUR
 from clusters.domain.job_events import NodeSwapped
 from clusters.domain.jobs import JobState
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
 from clusters.domain.racks import RackState
+from clusters.domain.setting import Backfill
 from scheduling.domain.limits import STOP
 from scheduling.domain.rack_states import jobs_in, last_end
 from tests.support.world import World, ask, racks

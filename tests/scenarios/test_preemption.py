@@ -10,7 +10,8 @@ from clusters.domain.commands import CancelJob, NodeVerb
 from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.job_events import JobPreempted
 from clusters.domain.jobs import JobState
-from clusters.domain.policy import Policy, Preemption
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Preemption
 from clusters.domain.teams import Quota
 from tests.support.world import World, ask, racks
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.job_events import JobPlaced, JobPreempted, WorkLost
 from clusters.domain.jobs import JobKind, JobState
-from clusters.domain.policy import Policy, Preemption
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Preemption
 from clusters.domain.state import Job
 from tests.support.world import World, ask, racks
 

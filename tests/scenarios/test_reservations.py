@@ -9,7 +9,8 @@ import pytest
 from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration, Instant
 from clusters.domain.job_events import JobPreempted
 from clusters.domain.jobs import JobRequest
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill
 from clusters.domain.space_events import SpaceReserved
 from tests.support.hours import Hours
 from tests.support.world import ask, racks

@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import comb, exp, log
 
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.policy import MAX_SLICE
+from clusters.domain.setting import MAX_SLICE
 from scheduling.domain.capacity.distribution import Distribution, Total, total_of
 
 #: One slice size, or several that are chosen from once a domain's available nodes are known.

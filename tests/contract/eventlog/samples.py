@@ -24,8 +24,9 @@ from clusters.domain.events import PAYLOADS, Payload, PolicyActivated
 from clusters.domain.health import Flag
 from clusters.domain.jobs import JobKind, JobRequest, OnStall, Recovery
 from clusters.domain.lost_work import LossCause
-from clusters.domain.policy import Backfill, DefragMode, Policy, QueueOrder, SparesScope
+from clusters.domain.policy import Policy
 from clusters.domain.racks import RackState
+from clusters.domain.setting import Backfill, DefragMode, QueueOrder, SparesScope
 from clusters.domain.signals import SignalKind, SignalScope
 from clusters.domain.teams import Exempt, PriorityClass, Quota
 

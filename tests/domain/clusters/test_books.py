@@ -9,7 +9,8 @@ from clusters.domain.books_of import domain_uses, read_books
 from clusters.domain.health_events import NodeDraining, NodeFailed, NodeQuarantined, RepairStarted
 from clusters.domain.job_events import AfterStop, JobPlaced, JobSubmitted, SliceAssignment, StopRequested, WorkStopped
 from clusters.domain.jobs import JobState
-from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import SparesScope
 from tests.domain.clusters.logs import Log, cluster, node_names, request
 
 

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.policy import NOT_USED, SETTINGS, Policy, Setting, SparesScope, difference, load_policy
+from clusters.domain.policy import Policy, difference, load_policy
+from clusters.domain.setting import NOT_USED, Setting, SparesScope
+from clusters.domain.settings import SETTINGS
 from clusters.domain.teams import CLASSES, MAX_GPUS, QUOTAS, TABLES, Column, PriorityClass, Quota, Row, Table
 from tests.support.shared import ROOT
 

@@ -19,7 +19,8 @@ from clusters.domain.constraints import JobPart, Layer, LevelMode, ParallelPlan
 from clusters.domain.decision import Refusal
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.jobs import JobKind, JobRequest
-from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import SparesScope
 from clusters.domain.space import Space
 from scheduling.domain.placement import Placement, place
 from scheduling.domain.refusals import CAPACITY, INFEASIBLE, explain

@@ -8,7 +8,8 @@ from clusters.domain.dump import dump_state, load_state
 from clusters.domain.health_events import NodeDraining
 from clusters.domain.job_events import JobBlocked, NodeSwapped, SliceMoved, SliceStalled
 from clusters.domain.jobs import JobState
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill
 from scheduling.domain.recovery import recover
 from scheduling.domain.refusals import explain
 from scheduling.domain.trial import Trial

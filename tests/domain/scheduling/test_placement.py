@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from clusters.domain.decision import Refusal
 from clusters.domain.jobs import JobRequest
-from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import SparesScope
 from clusters.domain.slices import cluster_slice
 from clusters.domain.space import Space
 from scheduling.domain.placement import Placement, place, place_shape

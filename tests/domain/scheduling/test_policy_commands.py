@@ -13,7 +13,8 @@ from clusters.domain.decision import Decision, Refusal
 from clusters.domain.dump import dump_state
 from clusters.domain.events import PolicyActivated
 from clusters.domain.jobs import JobState
-from clusters.domain.policy import Policy, QueueOrder, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import QueueOrder, SparesScope
 from scheduling.domain.policy_commands import outlook, under
 from tests.support.world import World, ask, racks
 

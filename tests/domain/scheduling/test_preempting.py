@@ -13,7 +13,8 @@ from clusters.domain.events import Payload
 from clusters.domain.ids import HOUR
 from clusters.domain.job_events import JobPlaced, JobPreempted
 from clusters.domain.jobs import JobKind, JobState
-from clusters.domain.policy import Policy, Preemption
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Preemption
 from clusters.domain.space_events import SpaceReserved
 from clusters.domain.teams import Exempt
 from tests.support.world import World, ask, racks

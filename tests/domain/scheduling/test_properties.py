@@ -20,7 +20,8 @@ from clusters.domain.dump import dump_state, load_state
 from clusters.domain.events import Payload
 from clusters.domain.inventory_events import NodeAbsent, NodeRemoved
 from clusters.domain.jobs import JobRequest
-from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import SparesScope
 from clusters.domain.slices import cluster_slice, is_small, parts_of_slices, whole_nodes
 from clusters.domain.space import Space
 from scheduling.domain.decide import decide

@@ -21,7 +21,8 @@ from clusters.domain.job_events import (
     WorkStopped,
 )
 from clusters.domain.jobs import JobRequest, JobState
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill
 from clusters.domain.space import Space
 from clusters.domain.state import ClusterState
 from scheduling.domain import trial

@@ -18,7 +18,8 @@ from clusters.domain.job_events import (
     WorkStopped,
 )
 from clusters.domain.jobs import JobState
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill
 from clusters.domain.state import Job
 from tests.support.world import World, ask, racks
 

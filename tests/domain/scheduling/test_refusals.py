@@ -12,7 +12,8 @@ from clusters.domain.health_events import NodeDraining
 from clusters.domain.inventory_events import NodeRegistered
 from clusters.domain.job_events import JobBlocked, JobSubmitted
 from clusters.domain.jobs import JobKind, JobRequest
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill
 from scheduling.domain.feasibility import preview
 from scheduling.domain.placement import place
 from scheduling.domain.refusals import explain, with_conditions

@@ -16,8 +16,9 @@ from clusters.domain.events import Payload
 from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration
 from clusters.domain.job_events import JobBlocked, JobPlaced, JobPreempted, StopRequested
 from clusters.domain.jobs import JobRequest, JobState
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
 from clusters.domain.reservations import Reservation
+from clusters.domain.setting import Backfill
 from clusters.domain.space_events import ReservationExpired, SpaceFreed, SpaceReserved
 from scheduling.domain.deadlines import next_deadline
 from scheduling.domain.limits import LAUNCH, STOP

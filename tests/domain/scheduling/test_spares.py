@@ -13,7 +13,8 @@ from clusters.domain.books_of import read_books
 from clusters.domain.commands import NodeVerb
 from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.jobs import JobKind, Recovery
-from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import SparesScope
 from clusters.domain.state import ClusterState
 from scheduling.domain.lost_work import rolled_back
 from scheduling.domain.spares import DomainSpares, Restoration, domain_spares, restorations

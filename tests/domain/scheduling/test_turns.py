@@ -12,7 +12,8 @@ from clusters.domain.commands import HoldJob, ReleaseJob
 from clusters.domain.dump import dump_state, load_state
 from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.job_events import AfterStop, JobPlaced, StopRequested
-from clusters.domain.policy import Policy, QueueOrder
+from clusters.domain.policy import Policy
+from clusters.domain.setting import QueueOrder
 from clusters.domain.teams import PriorityClass, Quota
 from scheduling.domain.trial import Trial
 from scheduling.domain.turns import BORROWING, SHARE, in_order

@@ -12,7 +12,8 @@ from math import ceil, lcm
 
 from clusters.domain.constraints import LevelMode
 from clusters.domain.jobs import JobRequest
-from clusters.domain.policy import Policy, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import SparesScope
 from clusters.domain.space import Space
 from clusters.domain.topology import Site, build_topology
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from clusters.domain.policy import SETTINGS, Policy, QueueOrder, Setting
+from clusters.domain.policy import Policy
+from clusters.domain.setting import QueueOrder, Setting
+from clusters.domain.settings import SETTINGS
 from clusters.domain.teams import TABLES, Quota, Table
 from clusters.eventlog.live import live
 from clusters.eventlog.store import default_log

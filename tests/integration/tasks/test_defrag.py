@@ -11,7 +11,8 @@ import pytest
 from clusters.domain.commands import CancelJob
 from clusters.domain.defrag import PlanStatus
 from clusters.domain.jobs import JobKind, JobRequest, JobState
-from clusters.domain.policy import DefragMode, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import DefragMode
 from clusters.domain.state import ClusterState
 from clusters.eventlog.live import live
 from clusters.eventlog.log import wall_now

@@ -5,8 +5,9 @@ from __future__ import annotations
 from clusters.domain import health_events as hev
 from clusters.domain.commands import HoldJob, NodeVerb, SetRackState
 from clusters.domain.ids import HOUR, MINUTE, SECOND
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
 from clusters.domain.racks import RackState
+from clusters.domain.setting import Backfill
 from clusters.domain.teams import Quota
 from scheduling.domain.counterfactuals import Counterfactual, Kind
 from tests.domain.scheduling.counterfactuals.applying import asked, comes_true

@@ -8,7 +8,8 @@ from clusters.domain.commands import CancelJob
 from clusters.domain.constraints import LevelMode
 from clusters.domain.ids import MINUTE
 from clusters.domain.jobs import ACTIVE, JobKind, JobRequest, JobState, Recovery
-from clusters.domain.policy import Backfill, Policy, SparesScope
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill, SparesScope
 from scheduling.domain.trial import Trial
 from tests.support.world import World, ask, racks
 

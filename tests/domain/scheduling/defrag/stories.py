@@ -9,7 +9,8 @@ from clusters.domain.commands import ApprovePlan, ProposePlan
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.defrag import ActivePlan, Plan, PlanStatus
 from clusters.domain.ids import HOUR, MINUTE
-from clusters.domain.policy import DefragMode, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import DefragMode
 from scheduling.domain.defrag.cascade import first_plan
 from scheduling.domain.defrag.plan import plan_of
 from scheduling.domain.defrag_trigger import causes, problem_of

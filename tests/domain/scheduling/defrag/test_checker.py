@@ -14,7 +14,8 @@ from clusters.domain.defrag import Plan, PlanAim, PlanMove
 from clusters.domain.ids import MINUTE
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import JobKind
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill
 from clusters.domain.space_events import SpaceReserved
 from scheduling.domain.defrag.checker import check
 from scheduling.domain.defrag.model import Terms

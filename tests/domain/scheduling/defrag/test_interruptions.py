@@ -20,7 +20,7 @@ from clusters.domain.defrag import PlanStatus
 from clusters.domain.dump import dump_state, load_state
 from clusters.domain.ids import HOUR, MINUTE, SECOND
 from clusters.domain.jobs import JobState, Recovery
-from clusters.domain.policy import DefragMode
+from clusters.domain.setting import DefragMode
 from clusters.domain.space_events import SpaceFreed, SpaceReserved
 from tests.domain.clusters.logs import Log
 from tests.domain.scheduling.defrag.stories import WIDTH, approved, kinds, only, propose, scattered, search

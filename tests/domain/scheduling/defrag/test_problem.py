@@ -11,7 +11,8 @@ from clusters.domain.constraints import Layer, LevelMode
 from clusters.domain.ids import MINUTE
 from clusters.domain.job_events import CheckpointReported
 from clusters.domain.jobs import JobKind, Recovery
-from clusters.domain.policy import Backfill, Policy
+from clusters.domain.policy import Policy
+from clusters.domain.setting import Backfill
 from clusters.domain.space_events import SpaceReserved
 from scheduling.domain.defrag.model import Problem, Terms
 from scheduling.domain.defrag.problem import problem_for_domains, problem_for_job

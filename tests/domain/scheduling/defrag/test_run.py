@@ -26,7 +26,7 @@ from clusters.domain.events import PolicyActivated
 from clusters.domain.ids import HOUR, MINUTE, SECOND
 from clusters.domain.jobs import JobState
 from clusters.domain.lost_work import LossCause
-from clusters.domain.policy import DefragMode
+from clusters.domain.setting import DefragMode
 from clusters.domain.teams import Exempt
 from scheduling.domain.deadlines import next_deadline
 from scheduling.domain.defrag_terms import over_budget
