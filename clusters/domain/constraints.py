@@ -103,9 +103,16 @@ def check_parts(parts: tuple[JobPart, ...], nodes: int | None) -> None:
     for field, value, high in _part_numbers(parts):
         if not 1 <= value <= high:
             raise InvalidRequest(field, value, f"give a whole number from 1 to {high}")
+    _check_levels(parts)
     total = sum(part.nodes for part in parts)
     if nodes != total:
         raise InvalidRequest("nodes", nodes, f"give the nodes of all parts together ({total})")
+
+
+def _check_levels(parts: tuple[JobPart, ...]) -> None:
+    for place, part in enumerate(parts):
+        if part.mode is not LevelMode.ANY and not part.level:
+            raise InvalidRequest(f"parts[{place}].level", part.level, f"name the level that is {part.mode}")
 
 
 def _part_numbers(parts: tuple[JobPart, ...]) -> Iterator[tuple[str, int, int]]:

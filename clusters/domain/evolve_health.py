@@ -35,8 +35,12 @@ _RECOVERS = (Flag.FAILED, Flag.UNREACHABLE, Flag.SUSPECT, Flag.DEGRADED)
 
 
 def refresh_condition(state: ClusterState, node: Node) -> None:
-    """Derive the node's condition anew and tell the dense state."""
+    """Derive the node's condition anew, and whether verdicts watch it, and tell the dense state."""
     node.condition = condition_of(node.marks)
+    if is_watched(node):
+        state.watched.add(node.name)
+    else:
+        state.watched.discard(node.name)
     space = state.built_space
     if space is not None:
         space.set_placeable(space.topology.index[node.name], node.placeable, degraded=node.condition is Condition.DEGRADED)
@@ -63,8 +67,6 @@ def _mark(state: ClusterState, event: Event, payload: _Marking) -> None:
         if new:
             _note_failure(state, node, event.occurred_at)
         _failed(state, node, payload, event.occurred_at, new=new)
-    if event.source == SCHEDULER or flag is Flag.UNREACHABLE:
-        state.watched.add(node.name)
     if event.source == SCHEDULER and flag in TAKEN_OUT:
         _taken_out(node, flag, event.occurred_at)
     refresh_condition(state, node)
@@ -115,8 +117,6 @@ def _recovered(state: ClusterState, event: Event, payload: ev.NodeRecovered) -> 
         )
     if event.source == SCHEDULER:
         node.signals = [heard for heard in standing(node.signals) if heard.lasting]
-        if not is_watched(node):
-            state.watched.discard(node.name)
     refresh_condition(state, node)
 
 
@@ -132,18 +132,16 @@ def _clearing(*flags: Flag) -> Callable[[ClusterState, Event, Any], None]:
             if set_mark(node.marks, flag, event.source, off):
                 clear_flag(node.marks, flag)
         if not isinstance(payload, ev.NodeUndrained):
-            _start_anew(state, node, event.occurred_at)
+            _start_anew(node, event.occurred_at)
         refresh_condition(state, node)
 
     return handle
 
 
-def _start_anew(state: ClusterState, node: Node, at: Instant) -> None:
+def _start_anew(node: Node, at: Instant) -> None:
     """Somebody has mended the node, or vouches for it: what was said of it before is over."""
     node.signals.clear()
     node.trusted_at = at
-    if not is_watched(node):
-        state.watched.discard(node.name)
 
 
 def _rack_state(state: ClusterState, event: Event, payload: ev.RackStateChanged) -> None:

@@ -78,6 +78,7 @@ def _removed(state: ClusterState, event: Event, payload: ev.NodeRemoved) -> None
     if node is None:
         return
     fence_node(state, node, event.occurred_at)
+    state.watched.discard(payload.node)
     del state.nodes[payload.node]
     state.drop_space()
 

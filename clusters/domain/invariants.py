@@ -13,7 +13,7 @@ from clusters.domain.health import condition_of
 from clusters.domain.jobs import ACTIVE, QUEUED
 from clusters.domain.queue import place_of
 from clusters.domain.space import Space
-from clusters.domain.state import ClusterState, is_limited
+from clusters.domain.state import ClusterState, is_limited, is_watched
 
 
 def check(state: ClusterState) -> list[str]:
@@ -25,6 +25,7 @@ def check(state: ClusterState) -> list[str]:
         *_spares_are_free(state),
         *_queue_is_the_waiting(state),
         *_limits_run(state),
+        *_watched_are_those_to_watch(state),
         *_usage_is_true(state),
         *_exclusive_work_is_alone(state),
         *_space_is_true(state),
@@ -63,6 +64,12 @@ def _books_sum(state: ClusterState) -> Iterator[str]:
     for node in state.nodes.values():
         if node.condition != condition_of(node.marks):
             yield f"node {node.name} is {node.condition}, but its marks say {condition_of(node.marks)}"
+
+
+def _watched_are_those_to_watch(state: ClusterState) -> Iterator[str]:
+    due = {node.name for node in state.nodes.values() if is_watched(node)}
+    if state.watched != due:
+        yield f"verdicts watch {sorted(state.watched ^ due)[:5]}, or should"
 
 
 def _one_owner(state: ClusterState) -> Iterator[str]:

@@ -120,8 +120,8 @@ class JobRequest:
             value = getattr(self, field)
             if value is not None and not low <= value <= high:
                 raise InvalidRequest(field, value, f"give a whole number from {low} to {high}")
-        if self.mode is LevelMode.REQUIRED and not self.level:
-            raise InvalidRequest("level", self.level, "name the level that is required")
+        if self.mode is not LevelMode.ANY and not self.level:
+            raise InvalidRequest("level", self.level, f"name the level that is {self.mode}")
         if len(self.after) > MAX_AFTER:
             raise InvalidRequest("after", len(self.after), f"give at most {MAX_AFTER} jobs")
         check_layers(self.layers, self.slice_size or 1)

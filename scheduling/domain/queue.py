@@ -108,7 +108,7 @@ class _Pass:
 
     def _keep_space(self, turn: Turn, refusal: Refusal) -> Iterator[list[Payload]]:
         """What others owe the team of the refused job, and what is kept for it; the next of its line then has its turn for that, too."""
-        if not self.reclaimed and (plan := reclaim(self.trial, self.turns.quotas, turn.job, turn.asked) or self._preempt(turn.job)):
+        if not self.reclaimed and (plan := reclaim(self.trial, self.turns.quotas, turn.job, turn.asked) or self._preempt(turn)):
             self.reclaimed = True
             yield plan
             return
@@ -116,9 +116,9 @@ class _Pass:
         if turn.job.id in self.trial.kept:
             self.turns.go_on(turn, refusal)
 
-    def _preempt(self, job: Job) -> list[Payload]:
+    def _preempt(self, turn: Turn) -> list[Payload]:
         """What makes room for the job by its priority; looked for a few jobs in a pass only, those whose turns come first."""
-        policy = self.trial.policy
+        policy, job = self.trial.policy, turn.job
         if self.candidates is None:
             self.candidates = candidates_for_priority(self.trial)
             points = (NO_POINTS if one.is_probe else points_of(policy, one.job.request, one.job) for one in self.candidates)
@@ -126,7 +126,9 @@ class _Pass:
         if self.lowest is None or points_of(policy, job.request, job) < self.lowest or self.searches == MOST_SEARCHES:
             return []
         self.searches += 1
-        return preempt(self.trial, job, self.candidates)
+        quotas = self.turns.quotas
+        borrows = quotas.borrows(job.request.team, turn.asked)
+        return preempt(self.trial, job, [one for one in self.candidates if not (borrows and quotas.is_within(one.job.request.team))])
 
     def tell(self) -> Iterator[JobBlocked]:
         """Why the others wait."""

@@ -62,6 +62,11 @@ class Quotas:
         left = 0 if quota is None else quota.gpus - self.used(team)
         return left if team in self._rows else min(0, left)
 
+    def is_within(self, team: str) -> bool:
+        """Whether the team has a quota and no more than that: who borrows may not preempt its work, which would take it back at once."""
+        quota = self.of(team)
+        return quota is not None and self.used(team) <= quota.gpus
+
     def borrows(self, team: str, asked: int) -> bool:
         """Whether the team would have more than its quota with so many GPUs more."""
         quota = self.of(team) if self._rows else None

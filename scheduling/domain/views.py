@@ -62,6 +62,8 @@ class Views:
             return
         points = None if reservation.expires_at is not None or job is None else points_of(self._policy, job.request, job)
         masks = masks_of(self.base, reservation.nodes)
+        if job is not None and job.request.exclusive:  # its domains are to hold nothing else
+            masks = {domain: (1 << self.base.topology.domains[domain].size) - 1 for domain in masks}
         self._kept[reservation.job] = self._close(Closure(bit=self._next, until=reservation.starts_at, masks=masks, job=job, points=points))
 
     def close_rack(self, until: Instant, nodes: Iterable[str]) -> None:

@@ -72,6 +72,12 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
     "an unknown field of a layer": ({"layers": [{"level": "rack", "size": 4, "x": 1}]}, "layers[0].x", "there is no such field"),
     "a mode of another kind": ({"level": "rack", "mode": "strict"}, "mode", "give one of: required, preferred, any"),
     "a required level without a name": ({"mode": "required"}, "level", "name the level"),
+    "a preferred level without a name": ({"mode": "preferred"}, "level", "name the level"),
+    "a part with a mode and no level": (
+        {"nodes": None, "parts": [{"name": "a", "nodes": 4, "mode": "preferred"}]},
+        "parts[0].level",
+        "name the level",
+    ),
     "a degree of nothing": ({"plan": {"tp": 0}}, "plan.tp", "give a whole number from 1"),
     "a plan that is no object": ({"plan": 8}, "plan", "give an object"),
     "parts that do not add up": ({"parts": [{"name": "a", "nodes": 4}]}, "nodes", "give the nodes of all parts together (4)"),

@@ -137,3 +137,16 @@ def test_s7_one_machine_serves_both_where_one_may_be_taken() -> None:
     assert all(world.job(name).state is JobState.RUNNING for name in waiting)
     assert len(evicted(world)) == 1
     assert sum(world.job(name).state is JobState.RUNNING for name in jobs) == 10
+
+
+def test_borrowed_work_does_not_preempt_an_owner_who_would_take_it_back_at_once() -> None:
+    quotas = (Quota(team="own", gpus=40), Quota(team="guest", gpus=0))
+    world = World(racks(1, nodes=4), Policy(target_spares=0, preemption=Preemption.LOWER, defrag_cooldown_s=0, quotas=quotas))
+    own = world.submit(ask(4, team="own"))
+    guest = world.submit(ask(4, team="guest", priority=5))
+    world.settle()
+    assert (world.job(own).state, world.job(guest).state) in (
+        (JobState.RUNNING, JobState.WAITING),
+        (JobState.WAITING, JobState.RUNNING),
+    )
+    assert world.settle() == []

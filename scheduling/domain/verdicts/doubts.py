@@ -44,6 +44,12 @@ def doubts_of(node: Node, policy: Policy, now: Instant) -> dict[Flag, Doubt]:
     return {doubt.flag: doubt for doubt in found}  # the earliest of each flag wins
 
 
+def expiries(node: Node, policy: Policy) -> Iterator[Instant]:
+    """When momentary soft signals are too old to count."""
+    soft = (heard for heard in node.signals if heard.kind is SignalKind.SOFT and not heard.lasting)
+    return (heard.at + policy.soft_window_s * SECOND for heard in soft)
+
+
 def flags_of(node: Node) -> set[Flag]:
     """The flags that verdicts have set."""
     return {flag for (flag, source), mark in node.marks.items() if mark.on and source == SCHEDULER}

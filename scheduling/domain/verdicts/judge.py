@@ -16,7 +16,7 @@ from clusters.domain.signals import SignalKind
 from clusters.domain.state import ClusterState, Node
 from scheduling.domain.rack_states import emptied
 from scheduling.domain.verdicts.breaker import COUNTED, trip
-from scheduling.domain.verdicts.doubts import OUT_OF_REACH, Doubt, doubts_of, flags_of, last_bad, quiet_from
+from scheduling.domain.verdicts.doubts import OUT_OF_REACH, Doubt, doubts_of, expiries, flags_of, last_bad, quiet_from
 from scheduling.domain.verdicts.flapping import OWNER, flapping
 from scheduling.domain.verdicts.incidents import bursts, over, racks_out, told
 
@@ -55,6 +55,8 @@ def verdict_deadlines(state: ClusterState, now: Instant) -> Iterator[Instant]:
             continue
         found, flags = doubts_of(node, state.policy, now), flags_of(node)
         yield from (doubt.due for flag, doubt in found.items() if flag not in flags)
+        if Flag.SUSPECT in flags:
+            yield from expiries(node, state.policy)
         if last_bad(node) is not None and any(_is_over(node, flag, found) for flag in flags):
             yield quiet_from(node, state.policy)
 

@@ -19,7 +19,7 @@ class Command(BaseCommand):
     help = "Create the demo cluster: 128 simulated racks, about 85 % of all nodes in use."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--published-repairs", action="store_true", help="repair times as published: 0.2 % of nodes down, not 2 %")
+        parser.add_argument("--published-repairs", action="store_true", help="repair times as published: 0.2 %% of nodes down, not 2 %%")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         began = time.monotonic()

@@ -8,6 +8,7 @@ from clusters.domain.dump import dump_state, load_state
 from clusters.domain.health import SCHEDULER, Flag
 from clusters.domain.health_events import NodeFailed, NodeQuarantined, NodeRecovered, NodeSuspected, NodeUnreachable, RepairFinished
 from clusters.domain.ids import DAY, HOUR, MINUTE, SECOND
+from clusters.domain.inventory_events import NodeRemoved
 from clusters.domain.job_events import NodeSwapped
 from clusters.domain.policy import Policy
 from clusters.domain.signals import SignalKind
@@ -209,3 +210,25 @@ def test_verdicts_survive_a_dump() -> None:
     again = load_state(dump_state(told.state))
     assert dump_state(again) == dump_state(told.state)
     assert again.watched == told.state.watched == {NODE, "r2-n1"}
+
+
+def test_a_node_that_is_removed_is_watched_no_more() -> None:
+    told = world(2)
+    told.add(off_bus(NODE), source="signal:a")
+    told.run_pass()
+    told.add(NodeRemoved(node=NODE, reason="sold"))
+    told.add(*(off_bus(f"r1-n{number}") for number in range(2, 18)), source="signal:a")
+    told.run_pass()
+    assert NODE not in told.state.watched
+
+
+def test_a_doubt_that_grows_too_old_is_taken_back_in_time_though_nothing_comes() -> None:
+    told = world(soft_signals=3, soft_window_s=600, recovery_quiet_s=300)
+    told.now = SECOND
+    told.add(*(soft(NODE, number) for number in range(3)), source="signal:a")
+    told.settle()
+    assert condition(told) is Condition.SUSPECT
+    deadline = next_deadline(told.state, told.now)
+    assert deadline == 601 * SECOND
+    told.now = deadline
+    assert [type(event) for event in told.run_pass()] == [NodeRecovered]
