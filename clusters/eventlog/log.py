@@ -90,6 +90,9 @@ class StoredLog:
         return self._store.read(cluster, after, limit)
 
     def about(self, cluster: str, subject: str, after: int = 0) -> Iterator[Event]:
+        """Nothing is about what no store can hold: text with a NUL, or with lone surrogates."""
+        if "\x00" in subject or any("\ud800" <= sign <= "\udfff" for sign in subject):
+            return iter(())
         return self._store.about(cluster, subject, after)
 
     def said(self, cluster: str, source: str, source_id: str) -> Event | None:

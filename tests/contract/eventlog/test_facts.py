@@ -251,6 +251,7 @@ def test_a_submission_is_filed_under_the_job_it_names(toy: StoredLog) -> None:
     toy.append_facts(CLUSTER, [suspicion(1), fact(JobSubmitted(request=ask(), submitted_by="ada"), "j")])
     assert [event.seq for event in toy.about(CLUSTER, f"j{head + 2:06d}")] == [head + 2]
     assert [event.seq for event in toy.about(CLUSTER, "r1-n1", head)] == [head + 1]
+    assert list(toy.about(CLUSTER, "r1-n1\x00")) == list(toy.about(CLUSTER, "r1-n1\ud800")) == []  # no store holds such text
 
 
 def test_reading_takes_up_at_a_position_and_stops_at_a_limit(toy: StoredLog) -> None:
