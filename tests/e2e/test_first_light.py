@@ -21,8 +21,8 @@ def test_a_job_is_placed_in_two_racks_swapped_twice_and_moved_while_three_tabs_w
     expect_rack(fleet, "r001", in_use="0", idle="16", stranded="2", jobs="")
 
     job.goto(f"/clusters/{CLUSTER}/jobs/new/")
-    job.get_by_label("Name").fill("first light")
-    job.get_by_label("Nodes", exact=True).and_(job.locator("input[type=number]")).fill("32")
+    job.locator("#id_name").fill("first light")
+    job.locator("#id_nodes").fill("32")
     expect(job.locator("[data-preview-text]")).to_contain_text("2 slices of 16+16 nodes")
     job.get_by_role("button", name="Submit job").click()
     job.wait_for_url(re.compile(r"/jobs/j\d{6}/$"))
