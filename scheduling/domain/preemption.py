@@ -146,7 +146,7 @@ def _victims(trial: Trial, among: Callable[[Job], bool]) -> list[Victim]:
     victims = [
         Victim(job=job, gpus=(gpus := gpus_held(state, job)), lost=gpus * age_of_work(job, trial.now))
         for job in state.jobs.values()
-        if may_be_preempted(trial.policy, job) and job.id not in busy and among(job)
+        if job.held_nodes and among(job) and may_be_preempted(trial.policy, job) and job.id not in busy
     ]
     return sorted(victims, key=lambda victim: victim.price)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import attrgetter
 
 from clusters.domain.slices import cluster_slice, domain_slice, is_small, whole_nodes
 from clusters.domain.state import Job
@@ -33,9 +34,7 @@ class Ground:
         for name, claimant in self._claims.items():
             self._pinned[self._home(name)].append((claimant, 1, "it is promised them"))
         shared: defaultdict[str, list[Job]] = defaultdict(list)
-        for job in sorted(self._trial.state.jobs.values(), key=lambda job: job.seq):
-            if not job.held_nodes:
-                continue
+        for job in sorted((job for job in self._trial.state.jobs.values() if job.held_nodes), key=attrgetter("seq")):
             whole = [name for name in job.held_nodes if self._trial.state.nodes[name].job == job.id]
             for name in job.held_nodes.keys() - set(whole):
                 shared[name].append(job)
