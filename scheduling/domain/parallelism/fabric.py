@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clusters.domain.errors import InvalidRequest
+from clusters.domain.fabric import PORT_TBS
 
 GIGA = 1e9
 
 #: NVLink 5: a GPU has 18 ports of 50 GB/s in each direction, one to each of the rack's 18 NVSwitch chips (NVIDIA GB200 NVL72: 1.8 TB/s a
 #: GPU, both directions together).
 NVLINK_PORTS = 18
-NVLINK_PORT_GBS = 50.0
+NVLINK_PORT_GBS = PORT_TBS * 1_000 / 2  # of both directions
 #: Gigabits a second of one GPU's own network port, where the caller says nothing else: InfiniBand NDR, one 400 Gb/s port a GPU.
 FABRIC_GBPS = 400.0
 
