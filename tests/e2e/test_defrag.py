@@ -1,4 +1,4 @@
-"""A job that topology keeps waiting is let in by a person: the plan, the decision, what follows; and incidents as they happen."""
+"""A job that topology keeps waiting is let in by a person: the plan, the decision, what follows."""
 
 from __future__ import annotations
 
@@ -118,24 +118,3 @@ def test_a_plan_can_be_rejected_and_domains_asked_for(hasty: Page) -> None:
     press(page, "#plan-reject", reason="not tonight")
     expect(page.locator("[data-plan-status=rejected]")).to_be_visible()
     expect(page.get_by_text("Ended: not tonight.")).to_be_visible()
-
-
-def test_incidents_and_rack_states_show_as_they_happen(tab: Page, window: BrowserContext) -> None:
-    open_live(tab, FLEET)
-    incidents = tab.get_by_role("region", name="Open incidents")
-    expect(incidents).to_contain_text("No node is failed")
-    rack = open_live(window.new_page(), f"{FLEET}racks/r002/")
-    say(rack, "nodes/r002-n05/fail/", "fan")
-    expect(incidents).to_contain_text("r002-n05")
-    expect(incidents).to_contain_text("Failed: fan")
-    expect(rack.locator("#past-r002-n05")).to_be_visible()
-
-    rack.get_by_label("Rack state").select_option("no_new_long_jobs")
-    rack.get_by_label("which begins in").fill("2")
-    press(rack, "#rack-state-set", reason="new fans")
-    expect(rack.locator("[data-rack-state=no_new_long_jobs]")).to_contain_text("new fans")
-    rack.get_by_label("Rack state").select_option("open")
-    press(rack, "#rack-state-set")
-    expect(rack.locator("[data-rack-state=open]")).to_be_visible()
-    press(rack, "#repair-r002-n05", reason="new fan")
-    expect(incidents).to_contain_text("No node is failed")
