@@ -76,6 +76,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     counts: Counts
     job_counts: dict[str, int]
     fleet: Fleet | None
+    rack_states: dict[str, str]  # of racks that are not open, by name
 
 
 class Hello(msgspec.Struct, frozen=True, tag_field="type", tag="hello"):
@@ -98,6 +99,7 @@ class Delta(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="de
     jobs: list[str]  # that look different now
     clock: Clock
     fleet: Fleet | None
+    rack_states: dict[str, str]  # of all racks that are not open now
 
 
 class Resync(msgspec.Struct, frozen=True, tag_field="type", tag="resync"):

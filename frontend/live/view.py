@@ -73,6 +73,7 @@ class FleetView:
             counts=self.counts(),
             job_counts=job_counts(state),
             fleet=fleet,
+            rack_states=rack_states(state),
         )
 
     def delta(self, state: ClusterState, changes: Changes, fleet: Fleet | None) -> Delta:
@@ -88,6 +89,7 @@ class FleetView:
             jobs=changes.jobs,
             clock=clock_of(state),
             fleet=fleet,
+            rack_states=rack_states(state),
         )
 
     def counts(self) -> Counts:
@@ -150,6 +152,11 @@ def _look(state: ClusterState, job: Job) -> _Look:
 def clock_of(state: ClusterState) -> Clock:
     """The anchor of the cluster's clock: readers compute the present from it."""
     return Clock(state.clock.wall, state.clock.cluster_time, state.clock.speed)
+
+
+def rack_states(state: ClusterState) -> dict[str, str]:
+    """The racks that do not take all work, and which they take."""
+    return {name: state.racks[name].service.state.value for name in sorted(state.closed_racks)}
 
 
 def job_counts(state: ClusterState) -> dict[str, int]:

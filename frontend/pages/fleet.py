@@ -13,7 +13,7 @@ from clusters.domain.jobs import JobState
 from clusters.domain.state import ClusterState
 from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.incidents import trouble_context
-from frontend.pages.palette import CONDITIONS, USES
+from frontend.pages.palette import CONDITIONS, RACK_STATES, USES
 from frontend.pages.plannotes import fleet_notes
 from frontend.pages.spares import spares_context
 from frontend.selectors.clusters import ClusterSummary, cluster_names, now_of, readable_summaries, reading
@@ -31,6 +31,7 @@ MOST_READ = 300
 LEGEND = (
     {"kind": "use", "title": "Use", "states": USES},
     {"kind": "condition", "title": "Condition", "states": CONDITIONS},
+    {"kind": "rack", "title": "Rack state", "states": RACK_STATES},
 )
 
 

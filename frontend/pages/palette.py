@@ -16,8 +16,8 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["condition", "use", "job"]
-Ground = Literal["solid", "split", "hatch", "half", "hollow", "faint"]
+Kind = Literal["condition", "use", "job", "rack"]
+Ground = Literal["solid", "split", "hatch", "half", "hollow", "faint", "dashed"]
 
 #: What cells are drawn on, by theme: the ground of a rack on the map. Cells keep 3:1 against it.
 RACK_LIGHT = "#eef1f5"
@@ -36,6 +36,7 @@ _DIAMOND = "M8 2.8L13.2 8 8 13.2 2.8 8z"
 _DOWN = "M3 4.5h10L8 12.5z"
 _BANG = "M6.7 2.8h2.6v6.2H6.7zM6.7 10.6h2.6v2.6H6.7z"
 _CORNER = "M13 3.5V13H3.5z"
+_CROSSED = "M2.75 4L4 2.75l4 4 4-4L13.25 4l-4 4 4 4L12 13.25l-4-4-4 4L2.75 12l4-4z"
 _DASH = "M3 6.8h10v2.4H3z"
 _SQUARE = "M5 5h6v6H5z"
 _PLAY = "M5 3.2L13 8l-8 4.8z"
@@ -52,6 +53,10 @@ GROUND_PATHS: dict[Ground, str] = {
     "half": "M1 1h14v14H1zM2.75 2.75v5.25h10.5V2.75z",
     "hollow": "M1 1h14v14H1zM2.75 2.75v10.5h10.5V2.75z",
     "faint": "M1 1h4v1.5H2.5V5H1zM11 1h4v4h-1.5V2.5H11zM1 11h1.5v2.5H5V15H1zM13.5 11H15v4h-4v-1.5h2.5z",
+    "dashed": (
+        "M1 1h3.5v1.75H2.75V4.5H1zM6.25 1h3.5v1.75h-3.5zM11.5 1H15v3.5h-1.75V2.75H11.5zM13.25 6.25H15v3.5h-1.75z"
+        "M13.25 11.5H15V15h-3.5v-1.75h1.75zM6.25 13.25h3.5V15h-3.5zM1 11.5h1.75v1.75H4.5V15H1zM1 6.25h1.75v3.5H1z"
+    ),
 }
 
 
@@ -116,6 +121,23 @@ JOB_STATES = _states(
     ("cancelled", "Cancelled", "#6b7480", "#98a3b2", "–", "solid", _DASH, "Ended on request."),
 )
 
+#: Which work a rack takes. The shapes are those of the frames on the map (`js/paint.js`): none, dashed, closed, crossed out.
+RACK_STATES = _states(
+    ("open", "Open", "#7b8492", "#7f8a99", "·", "faint", _NONE, "Takes all work."),
+    (
+        "no_new_long_jobs",
+        "No new long jobs",
+        "#9a6a00",
+        "#d9a535",
+        "┄",
+        "dashed",
+        _NONE,
+        "Takes only work that ends before its maintenance.",
+    ),
+    ("draining", "Draining", "#0f7895", "#3fb0cf", "□", "hollow", _NONE, "Takes no new work; out of service once empty."),
+    ("out", "Out of service", "#5a6472", "#98a3b2", "☒", "hollow", _CROSSED, "Takes no work."),
+)
+
 #: Colours by which jobs are told apart on the map, light and dark; what a colour is, the hover card says.
 JOB_HUES = (
     ("#3f72cf", "#6594ea"),
@@ -128,7 +150,7 @@ JOB_HUES = (
     ("#5b6aa8", "#97a3de"),
 )
 
-STATES: dict[Kind, tuple[State, ...]] = {"condition": CONDITIONS, "use": USES, "job": JOB_STATES}
+STATES: dict[Kind, tuple[State, ...]] = {"condition": CONDITIONS, "use": USES, "job": JOB_STATES, "rack": RACK_STATES}
 _BY_VALUE = {(kind, state.value): state for kind, states in STATES.items() for state in states}
 
 
@@ -151,7 +173,7 @@ def palette_data() -> dict[str, object]:
     fields = ("value", "label", "meaning", "light", "dark", "glyph", "ground", "mark")
     states: dict[str, object] = {kind: [{name: getattr(state, name) for name in fields} for state in STATES[kind]] for kind in STATES}
     hues = [{"light": light, "dark": dark} for light, dark in JOB_HUES]
-    return {"box": BOX, "rack": {"light": RACK_LIGHT, "dark": RACK_DARK}, "hues": hues, **states}
+    return {"box": BOX, "ground": {"light": RACK_LIGHT, "dark": RACK_DARK}, "hues": hues, **states}
 
 
 def palette_json() -> str:

@@ -21,19 +21,12 @@ from frontend.accounts.roles import Permission
 from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.elevation import Elevation, Rack, Slot
 from frontend.pages.nodepast import past_context
+from frontend.pages.palette import RACK_STATES
 from frontend.selectors.clusters import reading
 from frontend.selectors.nodes import NodeFacts, RackFacts, ServiceFacts, rack_get, rack_nodes
 
 #: In this order the tallies of a rack are shown.
 KINDS = ("use", "condition")
-
-#: What a rack can be told.
-STATES = {
-    RackState.OPEN: "takes all work",
-    RackState.NO_NEW_LONG_JOBS: "only work that ends before its maintenance",
-    RackState.DRAINING: "nothing new, out once empty",
-    RackState.OUT: "out of service",
-}
 
 
 @require_safe
@@ -73,7 +66,7 @@ def rack_context(state: ClusterState, name: str, *, may_write: bool) -> dict[str
             "switch_trays": rack.switch_trays,
         },
         "nvlink": rack.nvlink,
-        "states": [{"value": value, "label": label} for value, label in STATES.items()] if may_write else [],
+        "states": RACK_STATES if may_write else [],
         "elevation": mark_safe(Elevation(drawing).render()),
         "service": _service(rack.service),
         "tallies": list(_tallies(rack)),
@@ -81,20 +74,11 @@ def rack_context(state: ClusterState, name: str, *, may_write: bool) -> dict[str
     }
 
 
-#: What each state of a rack reads like; nothing of one that takes all work.
-SERVICE_WORDS = {
-    RackState.NO_NEW_LONG_JOBS: "Only work that ends before its maintenance",
-    RackState.DRAINING: "Takes no new work",
-    RackState.OUT: "Out of service",
-}
-
-
 def _service(service: ServiceFacts) -> dict[str, Any]:
     """Which work the rack takes, and when it will be empty."""
-    words = SERVICE_WORDS.get(RackState(service.state), "")
-    reason = service.reason if words else ""
+    closed = service.state != RackState.OPEN
     facts = {"state": service.state, "until_us": service.until_us, "jobs": service.jobs, "empty_us": service.empty_us}
-    return {**facts, "words": words, "reason": reason}
+    return {**facts, "closed": closed, "reason": service.reason if closed else ""}
 
 
 def _tallies(rack: RackFacts) -> Iterator[dict[str, Any]]:

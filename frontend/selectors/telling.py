@@ -19,6 +19,7 @@ from clusters.domain.decision import Refusal
 from clusters.domain.events import Event, Payload, PolicyActivated
 from clusters.domain.jobs import JobRequest
 from clusters.domain.lost_work import LossCause
+from frontend.pages.palette import state_of
 from scheduling.domain.refusals import explain
 
 Words = tuple[str, str]  # what happened; why, or ""
@@ -220,7 +221,7 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     health.NodeReleased: _node("released from quarantine"),
     health.NodeDraining: _node("is draining"),
     health.NodeUndrained: _node("takes work again"),
-    health.RackStateChanged: lambda event: (f"Rack {event.rack} is {event.state.replace('_', ' ')}", event.reason),
+    health.RackStateChanged: lambda event: (f"Rack {event.rack}: {state_of('rack', event.state).label.lower()}", event.reason),
     health.RepairStarted: _node("in repair"),
     health.RepairFinished: _node("repaired"),
     signals.SignalReceived: _signal,

@@ -81,6 +81,24 @@ def moment(microseconds: int) -> str:
     return datetime.fromtimestamp(microseconds / _SECOND, tz=UTC).strftime("%m-%d %H:%M")
 
 
+@register.simple_tag
+def when(microseconds: int, looks: str = "") -> SafeString:
+    """An Instant as day and minute, with the whole instant and its zone as a tooltip; `looks` are classes."""
+    return format_html(
+        '<time{} datetime="{}" title="{} UTC">{}</time>',
+        format_html(' class="{}"', looks) if looks else "",
+        iso(microseconds),
+        instant(microseconds),
+        moment(microseconds),
+    )
+
+
+@register.filter
+def lower_first(text: str) -> str:
+    """A sentence as part of another: without its capital and its full stop."""
+    return text[:1].lower() + text[1:].removesuffix(".")
+
+
 @register.filter
 def iso(microseconds: int) -> str:
     """An Instant for the `datetime` attribute of a time element."""

@@ -7,13 +7,17 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+from frontend.pages import palette
 from tests.e2e.server import CLUSTER
 
 FLEET = f"/clusters/{CLUSTER}/"
 API = f"/api/v1/clusters/{CLUSTER}/"
 
 #: Columns of the table beside the map.
-COLUMNS = ("Rack", "Block", "Nodes", "In use", "Spare", "Idle", "Stranded", "Out", "Not healthy", "Jobs")
+COLUMNS = ("Rack", "Block", "State", "Nodes", "In use", "Spare", "Idle", "Stranded", "Out", "Not healthy", "Jobs")
+
+#: What each state of a rack is called.
+RACK_STATES = {state.value: state.label for state in palette.RACK_STATES}
 
 
 def mark(page: Page) -> Page:
@@ -84,7 +88,8 @@ def table_of(body: dict[str, Any]) -> dict[str, list[str]]:
         busy = sum(uses.count(code) for code in (external, stopping, allocated, lent, shared))
         unhealthy = rack["count"] - condition[own].count(8)
         numbers = [rack["count"], busy, *(uses.count(code) for code in (spare, idle, stranded, out)), unhealthy]
-        table[rack["name"]] = [body["blocks"][rack["block"]], *map(str, numbers), ", ".join(jobs)]
+        state = RACK_STATES[body["rack_states"].get(rack["name"], "open")]
+        table[rack["name"]] = [body["blocks"][rack["block"]], state, *map(str, numbers), ", ".join(jobs)]
     return table
 
 

@@ -14,6 +14,7 @@ from frontend.pages.palette import STATES, Kind, State, palette_css, palette_jso
 
 CONDITIONS = "absent unknown failed in_repair quarantined draining suspect degraded healthy".split()
 USES = "external stopping allocated lent shared reserved out spare stranded idle".split()
+RACKS = "open no_new_long_jobs draining out".split()
 JOBS = "submitted held waiting placed starting running stalled stopping finished failed cancelled".split()
 
 STYLES = Path(palette.__file__).parents[1] / "static" / "frontend" / "css"
@@ -40,7 +41,7 @@ def tokens() -> dict[str, tuple[str, str]]:
     return {name: (light, dark) for name, light, dark in found}
 
 
-@pytest.mark.parametrize(("kind", "values"), [("condition", CONDITIONS), ("use", USES), ("job", JOBS)], ids=["condition", "use", "job"])
+@pytest.mark.parametrize(("kind", "values"), [("condition", CONDITIONS), ("use", USES), ("job", JOBS), ("rack", RACKS)], ids=list(STATES))
 def test_a_kind_has_each_of_its_values_once_and_in_the_order_of_their_codes(kind: Kind, values: list[str]) -> None:
     assert [state.value for state in STATES[kind]] == values
 

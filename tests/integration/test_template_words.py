@@ -43,6 +43,16 @@ def test_instants_are_utc() -> None:
     assert states.instant(None) == ""
 
 
+def test_a_moment_carries_its_whole_instant_and_zone() -> None:
+    html = states.when(1_772_000_000 * SECOND, "end")
+    assert html == '<time class="end" datetime="2026-02-25T06:13:20Z" title="2026-02-25 06:13:20 UTC">02-25 06:13</time>'
+
+
+def test_a_sentence_goes_on_in_another() -> None:
+    assert states.lower_first("Takes all work.") == "takes all work"
+    assert states.lower_first("") == ""
+
+
 def test_a_state_is_told_by_shape_label_and_meaning() -> None:
     html = states.state("condition", "failed")
     assert 'href="#condition-failed"' in html
@@ -52,7 +62,7 @@ def test_a_state_is_told_by_shape_label_and_meaning() -> None:
 
 def test_the_sprite_holds_the_shape_of_every_state() -> None:
     html = states.state_symbols()
-    assert html.count("<symbol") == 9 + 10 + 11
+    assert html.count("<symbol") == 9 + 10 + 11 + 4
     assert 'id="job-cancelled"' in html
 
 

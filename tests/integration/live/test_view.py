@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from clusters.domain.books import CONDITION_CODE, USE_CODE, Condition, Use
 from clusters.domain.books_of import domain_uses, read_books
 from clusters.domain.events import Payload
-from clusters.domain.health_events import NodeDegraded, NodeFailed, NodeQuarantined, RepairFinished, RepairStarted
+from clusters.domain.health_events import NodeDegraded, NodeFailed, NodeQuarantined, RackStateChanged, RepairFinished, RepairStarted
 from clusters.domain.inventory_events import NodeRegistered, NodeRemoved, RackRegistered
 from clusters.domain.job_events import AfterStop, JobFinished, StopRequested, WorkStarted, WorkStopped
+from clusters.domain.racks import RackState
 from clusters.domain.state import ClusterState
 from frontend.live import view
 from frontend.live.frames import encode
@@ -37,12 +38,13 @@ class Browser:
         self.job = [snapshot["jobs"][job] if job >= 0 else "" for job in snapshot["node_job"]]
         self.seq: int = snapshot["seq"]
         self.counts = snapshot["counts"]
+        self.rack_states: dict[str, str] = snapshot["rack_states"]
 
     def take(self, delta: dict[str, Any]) -> None:
         assert delta["from"] <= self.seq
         for place, condition, use, job in delta["nodes"]:
             self.condition[place], self.use[place], self.job[place] = condition, use, job
-        self.seq, self.counts = delta["to"], delta["counts"]
+        self.seq, self.counts, self.rack_states = delta["to"], delta["counts"], delta["rack_states"]
 
     def look(self, node: str) -> tuple[int, int, str]:
         place = self.nodes.index(node)
@@ -50,7 +52,7 @@ class Browser:
 
     @property
     def all(self) -> tuple[Any, ...]:
-        return bytes(self.condition), bytes(self.use), self.job, self.seq, self.counts
+        return bytes(self.condition), bytes(self.use), self.job, self.seq, self.counts, self.rack_states
 
 
 def snapshot_of(state: ClusterState) -> dict[str, Any]:
@@ -118,6 +120,18 @@ def test_a_rack_without_nodes_keeps_its_place() -> None:
     cluster.add(RackRegistered(rack="r1b", block="b1"))
     state = Watch(cluster).state
     assert [(rack["name"], rack["count"]) for rack in snapshot_of(state)["racks"]] == [("r1", 4), ("r1b", 0), ("r2", 4)]
+
+
+def test_frames_name_the_racks_that_do_not_take_all_work() -> None:
+    cluster = SmallCluster(racks=3)
+    watch = Watch(cluster)
+    assert watch.browser.rack_states == {}
+    cluster.add(RackStateChanged(rack="r2", state=RackState.DRAINING, reason="new pump", by="op"))
+    watch.follow()
+    assert watch.browser.rack_states == {"r2": "draining"} == snapshot_of(watch.state)["rack_states"]
+    cluster.add(RackStateChanged(rack="r2", state=RackState.OPEN, reason="done", by="op"))
+    watch.follow()
+    assert watch.browser.rack_states == {}
 
 
 def test_frames_carry_what_the_capacity_chart_needs() -> None:

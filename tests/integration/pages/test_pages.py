@@ -248,5 +248,5 @@ def test_a_rack_says_which_work_it_takes_and_when_it_will_be_empty(user: Client,
     rack, until = placed.slices[0].domain, placed.submitted_at + 4 * HOUR
     report(RackStateChanged(rack=rack, state=RackState.NO_NEW_LONG_JOBS, until=until, reason="new pump", by="op"))
     page = " ".join(text(user, f"/clusters/lab/racks/{rack}/").split())
-    assert re.search(r"<b>Only work that ends before its maintenance</b> from <time [^>]*>[^<]*</time>: new pump\. ", page)
+    assert re.search(r"No new long jobs</span></b>, maintenance from <time [^>]*>[^<]*</time>: new pump\. ", page)
     assert re.search(r"1 job runs here; empty at about <time [^>]*>[^<]*</time> if nothing else starts\.", page)

@@ -69,7 +69,7 @@ class Curves {
       legendgroup: size,
       showlegend: false,
       mode: "markers",
-      marker: { color: this.#color(index), size: 11, symbol: "diamond", line: { width: 2, color: shade(this.palette.rack) } },
+      marker: { color: this.#color(index), size: 11, symbol: "diamond", line: { width: 2, color: shade(this.palette.ground) } },
       hovertemplate: "%{y:,} now",
     }));
     const most = Math.max(x[x.length - 1], here * 1.1);

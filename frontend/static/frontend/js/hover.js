@@ -34,6 +34,7 @@ export class HoverCard {
         ["Condition", [glyph("condition", condition.value), condition.label]],
         job && ["Job", [`${job} · ${fleet.nodesOf(job).size} nodes`]],
         ["Rack", [`${fleet.racks[rack].name} · ${fleet.blocks[fleet.racks[rack].block]}`]],
+        fleet.rackState(rack) !== "open" && this.#state(fleet, rack),
         ["Domain", [fleet.domains[fleet.nodeDomain[node]] ?? "none"]],
       ]),
     ];
@@ -44,8 +45,13 @@ export class HoverCard {
     const counted = summary.use.flatMap((count, code) => (count ? [[this.palette.use[code], count]] : []));
     return [
       el("strong", { class: "hover-title" }, fleet.racks[rack].name),
-      facts(counted.map(([use, count]) => [use.label, [glyph("use", use.value), String(count)]])),
+      facts([this.#state(fleet, rack), ...counted.map(([use, count]) => [use.label, [glyph("use", use.value), String(count)]])]),
     ];
+  }
+
+  #state(fleet, rack) {
+    const state = this.palette.rack.find(({ value }) => value === fleet.rackState(rack));
+    return ["Rack state", [glyph("rack", state.value), state.label]];
   }
 
   /** Beside the pointer, on the side that has room. */

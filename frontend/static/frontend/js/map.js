@@ -26,7 +26,7 @@ export class FleetMap {
     this.painter = new Painter(this.canvas, palette);
     this.card = new HoverCard(this.stage, palette);
     this.legend = new Legend($("[data-legend]"), (picked) => this.#pick(picked));
-    this.table = new RackTable($("[data-map-table]", root), (name) => this.#rackUrl(name));
+    this.table = new RackTable($("[data-map-table]", root), palette, (name) => this.#rackUrl(name));
     this.#pointer();
     this.#keyboard();
     this.#controls();
@@ -44,6 +44,7 @@ export class FleetMap {
   /** After a snapshot: everything anew. */
   reset() {
     this.table.reset(this.fleet);
+    this.framed = JSON.stringify(this.fleet.rackStates);
     this.relayout();
     this.#jobOptions();
     this.#tellSelection();
@@ -54,9 +55,19 @@ export class FleetMap {
     if (!this.layout) return;
     this.painter.change(nodes);
     this.table.change(nodes);
+    this.#rackStates();
     this.numbers();
     if (this.hovered) this.card.show(this.fleet, this.hovered.hit, this.hovered.x, this.hovered.y);
     if (this.job) this.#tellSelection();
+  }
+
+  /** Racks that take other work than before are framed anew, with all others: that is rare. */
+  #rackStates() {
+    const now = JSON.stringify(this.fleet.rackStates);
+    if (now === this.framed) return;
+    this.framed = now;
+    this.table.states();
+    this.#relight();
   }
 
   relayout() {
@@ -77,7 +88,7 @@ export class FleetMap {
   /** Legend and header figures from the fleet's own counts. */
   numbers() {
     const { counts, jobCounts = {} } = this.fleet;
-    this.legend.update(counts);
+    this.legend.update({ ...counts, rack: this.fleet.rackCounts() });
     const use = (name) => counts.use[name] ?? 0;
     const busy = ["external", "stopping", "allocated", "lent", "shared"].reduce((sum, name) => sum + use(name), 0);
     const share = counts.nodes ? (100 * busy) / counts.nodes : 0;
@@ -115,6 +126,8 @@ export class FleetMap {
     this.found = Boolean(job && fleet.racks && fleet.nodesOf(job).size); // a job that is nowhere on the map darkens nothing
     if (this.found) {
       this.painter.lit = (node) => fleet.jobName(node) === job;
+    } else if (picked?.kind === "rack") {
+      this.painter.lit = (node) => fleet.rackState(fleet.rackOf[node]) === picked.value;
     } else if (picked) {
       const code = fleet[picked.kind === "use" ? "uses" : "conditions"].indexOf(picked.value);
       this.painter.lit = (node) => fleet[picked.kind][node] === code;
@@ -241,7 +254,8 @@ export class FleetMap {
   #rackText(rack) {
     const summary = this.fleet.rackSummary(rack);
     const parts = summary.use.flatMap((count, code) => (count ? [`${count} ${this.palette.use[code].label.toLowerCase()}`] : []));
-    return `Rack ${this.fleet.racks[rack].name}, ${summary.count} nodes: ${parts.join(", ")}.`;
+    const state = this.palette.rack.find(({ value }) => value === this.fleet.rackState(rack)).label.toLowerCase();
+    return `Rack ${this.fleet.racks[rack].name}, ${state}, ${summary.count} nodes: ${parts.join(", ")}.`;
   }
 
   /** One line for screen readers. */

@@ -12,6 +12,7 @@ const FLASH = { ms: 900, most: 400, alpha: 0.5 };
 const DIM = 0.14;
 const GLOW = 0.3;
 const LABEL_SIZE = 10;
+const FRAME = { width: 2, dash: [4, 3], halo: 2 }; // of racks that are not open, in CSS pixels
 const FONT = 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
 
 export class Painter {
@@ -51,7 +52,7 @@ export class Painter {
     const style = getComputedStyle(this.canvas);
     this.ink = style.getPropertyValue("color");
     this.muted = style.getPropertyValue("border-top-color");
-    this.rack = this.palette.rack[theme];
+    this.rack = this.palette.ground[theme];
     this.paintAll();
   }
 
@@ -84,7 +85,13 @@ export class Painter {
       this.dirty.add(node);
       if (now - since > FLASH.ms) this.flashes.delete(node);
     }
-    for (const node of this.dirty) this.#paintCell(node, this.layout.cellAt(this.fleet.rackOf[node], node), now);
+    const crossed = new Set();
+    for (const node of this.dirty) {
+      const rack = this.fleet.rackOf[node];
+      this.#paintCell(node, this.layout.cellAt(rack, node), now);
+      if (this.fleet.rackState(rack) === "out") crossed.add(rack);
+    }
+    crossed.forEach((rack) => this.#cross(this.layout.racks[rack]));
     this.dirty.clear();
     if (this.flashes.size) this.#schedule();
   }
@@ -101,6 +108,46 @@ export class Painter {
     pen.fill();
     const end = place.first + place.count;
     for (let node = place.first; node < end; node += 1) this.#stamp(node, this.layout.cellAt(place.rack, node));
+    const state = this.fleet.rackState(place.rack);
+    if (state !== "open") this.#frameRack(place, state);
+    if (state === "out") this.#cross(place);
+  }
+
+  /** The frame of a rack that does not take all work, beside its cells: dashed where some work may still come, else closed. */
+  #frameRack({ x, y, width, height }, state) {
+    const { pen } = this;
+    const out = 1 - this.layout.cell.gap.pad / 2; // half of the line lies outside where the rim is narrow
+    pen.save();
+    pen.strokeStyle = this.#rackColour(state);
+    pen.lineWidth = this.#px(FRAME.width);
+    if (state === "no_new_long_jobs") pen.setLineDash(FRAME.dash.map((part) => this.#px(part)));
+    pen.strokeRect(this.#px(x - out), this.#px(y - out), this.#px(width + 2 * out), this.#px(height + 2 * out));
+    pen.restore();
+  }
+
+  /** Crosses out a rack that is out of service. Painting twice changes nothing. */
+  #cross({ x, y, width, height }) {
+    const { pen } = this;
+    const [left, top, right, bottom] = [x, y, x + width, y + height].map((length) => this.#px(length));
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, right - left, bottom - top);
+    pen.clip();
+    for (const [colour, line] of [[this.rack, FRAME.width + 2 * FRAME.halo], [this.#rackColour("out"), FRAME.width]]) {
+      pen.strokeStyle = colour;
+      pen.lineWidth = this.#px(line);
+      pen.beginPath();
+      pen.moveTo(left, top);
+      pen.lineTo(right, bottom);
+      pen.moveTo(right, top);
+      pen.lineTo(left, bottom);
+      pen.stroke();
+    }
+    pen.restore();
+  }
+
+  #rackColour(value) {
+    return this.palette.rack.find((state) => state.value === value)[this.theme];
   }
 
   /** One changed cell: back to the rack's ground, then its picture, then what is left of its flash. */

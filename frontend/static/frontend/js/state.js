@@ -6,6 +6,7 @@
  */
 
 const NO_JOB = -1;
+const OPEN = "open";
 
 const bytes = (text) => Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 
@@ -68,6 +69,7 @@ export class FleetState {
     if (frame.job_counts) this.jobCounts = frame.job_counts;
     if (frame.clock) this.clock = frame.clock;
     if ("fleet" in frame) this.fleet = frame.fleet;
+    if (frame.rack_states) this.rackStates = frame.rack_states;
   }
 
   #set(node, condition, use, job) {
@@ -122,6 +124,21 @@ export class FleetState {
   placedJobs() {
     const held = [...this.nodesOfJob].filter(([, nodes]) => nodes.size).map(([job]) => this.jobs[job]);
     return held.sort();
+  }
+
+  /** Which work a rack takes. */
+  rackState(rack) {
+    return this.rackStates[this.racks[rack].name] ?? OPEN;
+  }
+
+  /** Racks by what they take. */
+  rackCounts() {
+    const counts = { [OPEN]: this.racks.length };
+    for (const state of Object.values(this.rackStates)) {
+      counts[state] = (counts[state] ?? 0) + 1;
+      counts[OPEN] -= 1;
+    }
+    return counts;
   }
 
   wholeFreeRacks() {

@@ -2,11 +2,12 @@
 
 import { el, grouped, setText } from "./dom.js";
 
-const COLUMNS = ["Rack", "Block", "Nodes", "In use", "Spare", "Idle", "Stranded", "Out", "Not healthy", "Jobs"];
+const COLUMNS = ["Rack", "Block", "State", "Nodes", "In use", "Spare", "Idle", "Stranded", "Out", "Not healthy", "Jobs"];
 
 export class RackTable {
-  constructor(host, rackUrl) {
+  constructor(host, palette, rackUrl) {
     this.host = host;
+    this.labels = new Map(palette.rack.map((state) => [state.value, state.label]));
     this.rackUrl = rackUrl;
     this.rows = [];
     this.dirty = new Set();
@@ -28,19 +29,27 @@ export class RackTable {
   }
 
   change(nodes) {
+    this.#write(new Set(nodes.map((node) => this.fleet.rackOf[node])));
+  }
+
+  /** Racks take other work than before. */
+  states() {
+    this.#write(this.rows.keys());
+  }
+
+  #write(racks) {
     if (!this.shown || !this.rows.length) return;
-    const racks = new Set(nodes.map((node) => this.fleet.rackOf[node]));
-    racks.forEach((rack) => this.#cells(rack).forEach((text, column) => setText(this.rows[rack][column], text)));
+    for (const rack of racks) this.#cells(rack).forEach((text, column) => setText(this.rows[rack][column], text));
   }
 
   #build() {
-    const head = el("tr", {}, ...COLUMNS.map((name, column) => el("th", { scope: "col", class: column > 1 && column < 9 && "num" }, name)));
+    const head = el("tr", {}, ...COLUMNS.map((name, column) => el("th", { scope: "col", class: column > 2 && column < 10 && "num" }, name)));
     const body = el("tbody", {}, ...this.fleet.racks.map((rack, index) => this.#row(rack, index)));
-    this.host.replaceChildren(el("table", { class: "table" }, el("thead", {}, head), body));
+    this.host.replaceChildren(el("table", { class: "table" }, el("caption", { class: "visually-hidden" }, "Racks"), el("thead", {}, head), body));
   }
 
   #row(rack, index) {
-    const cells = this.#cells(index).map((text, column) => el("td", { class: column > 0 && column < 8 && "num" }, text));
+    const cells = this.#cells(index).map((text, column) => el("td", { class: column > 1 && column < 9 && "num" }, text));
     this.rows[index] = cells;
     const link = el("a", { href: this.rackUrl(rack.name) }, rack.name);
     return el("tr", {}, el("th", { scope: "row" }, link), ...cells);
@@ -52,6 +61,6 @@ export class RackTable {
     const of = (name) => use[fleet.uses.indexOf(name)];
     const busy = ["external", "stopping", "allocated", "lent", "shared"].reduce((sum, name) => sum + of(name), 0);
     const numbers = [count, busy, of("spare"), of("idle"), of("stranded"), of("out"), count - condition[fleet.healthy]];
-    return [fleet.blocks[fleet.racks[index].block], ...numbers.map(grouped), jobs.join(", ")];
+    return [fleet.blocks[fleet.racks[index].block], this.labels.get(fleet.rackState(index)), ...numbers.map(grouped), jobs.join(", ")];
   }
 }
