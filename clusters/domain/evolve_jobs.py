@@ -191,7 +191,6 @@ def _swapped(state: ClusterState, _: Event, payload: ev.NodeSwapped) -> None:
 def _moved(state: ClusterState, event: Event, payload: ev.SliceMoved) -> None:
     job = state.jobs[payload.job]
     planned = begin_step(state, job, payload.slice, payload.assignment)
-    want_spares(state, job, wanted=False)
     job.generation = payload.generation
     job.leaving.update(name for name in payload.released if name in job.held_nodes)
     job.unstarted.difference_update(payload.released)
@@ -199,7 +198,9 @@ def _moved(state: ClusterState, event: Event, payload: ev.SliceMoved) -> None:
         cause = LossCause.DEFRAG if planned else LossCause.MOVED
         leave_behind(state, job, payload.slice, payload.released, event.occurred_at, cause)
         job.disturbed_at = event.occurred_at
-    job.slices[payload.slice] = hold_slice(state, job, payload.assignment)
+    there = hold_slice(state, job, payload.assignment)  # the dense state is there from here on, and knows the old place
+    want_spares(state, job, wanted=False)
+    job.slices[payload.slice] = there
     refresh_closed(state, job)
     want_spares(state, job, wanted=True)
     job.moves += 1

@@ -136,7 +136,7 @@ def _nobody_else_is_promised(trial: Trial, kept: Reservation, job: Job) -> bool:
 
 
 def _holders(trial: Trial, kept: Reservation) -> list[Job]:
-    nodes = (trial.state.nodes[name] for name in kept.nodes)
+    nodes = (trial.state.nodes[name] for name in kept.nodes if name in trial.state.nodes)  # one may be gone by now
     names = sorted({name for node in nodes for name in ((node.job,) if node.job else node.shares)})
     return [trial.state.jobs[name] for name in names]
 

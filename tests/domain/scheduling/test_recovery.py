@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from clusters.domain.commands import NodeVerb
 from clusters.domain.events import Payload
+from clusters.domain.evolve import evolve
 from clusters.domain.health_events import NodeDraining, NodeFailed, NodeQuarantined, RepairFinished
-from clusters.domain.inventory_events import NodeRemoved
+from clusters.domain.inventory_events import NodeRemoved, RackRegistered
 from clusters.domain.job_events import (
     AfterStop,
     NodeSwapped,
@@ -21,6 +22,7 @@ from clusters.domain.jobs import JobState
 from clusters.domain.policy import Policy
 from clusters.domain.setting import Backfill
 from clusters.domain.state import Job
+from tests.domain.clusters.logs import Log
 from tests.support.world import World, ask, racks
 
 
@@ -285,3 +287,17 @@ def test_the_nodes_that_a_moved_slice_left_are_free_once_their_work_has_stopped_
 
 def _running(job: Job) -> bool:
     return job.state is JobState.RUNNING and not job.lost_slots
+
+
+def test_a_move_that_is_folded_right_after_a_change_of_the_inventory_is_counted_once() -> None:
+    """Who only follows the log has built nothing since that change; who decided the move has."""
+    world = World(racks(2, nodes=4), Policy(slice_size=3, target_spares=1))
+    world.run(ask(3))
+    _fail(world, "r1-n1", "r1-n2")
+    world.add(RackRegistered(rack="r2", block="b1", switch_trays=9))
+    world.run_pass()
+    moved = next(event for event in world.log.events if isinstance(event.payload, SliceMoved))
+    follower = Log()
+    for event in world.log.events[: moved.seq]:
+        evolve(follower.state, event)
+    follower.sound()

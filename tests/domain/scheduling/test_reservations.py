@@ -14,6 +14,7 @@ from clusters.domain.commands import CancelJob, ChangePolicy, HoldJob, NodeVerb,
 from clusters.domain.decision import Decision
 from clusters.domain.events import Payload
 from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration
+from clusters.domain.inventory_events import NodeRemoved
 from clusters.domain.job_events import JobBlocked, JobPlaced, JobPreempted, StopRequested
 from clusters.domain.jobs import JobRequest, JobState
 from clusters.domain.policy import Policy
@@ -207,6 +208,16 @@ def test_a_promise_is_made_anew_when_a_node_fails_and_when_a_swap_takes_one() ->
         world.settle()
         assert kept_for(world, name).starts_at == 5 * HOUR + STOP
         assert kept_for(world, name).since == since
+
+
+def test_a_promise_is_made_anew_when_a_node_that_was_kept_is_gone_once_the_time_has_come() -> None:
+    world = busy((1, 5))
+    name = world.submit(ask(18, max_slice=18, slice_size=18))
+    world.run_pass()
+    world.now = kept_for(world, name).starts_at
+    world.add(NodeRemoved(node="r1-n18", reason="sold"))
+    world.settle()
+    assert kept_for(world, name).starts_at == 5 * HOUR + STOP
 
 
 def test_a_promise_is_made_anew_where_the_job_could_start_much_sooner_and_only_there() -> None:
