@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import itemgetter
+from typing import NamedTuple
 
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
@@ -30,23 +31,36 @@ from scheduling.domain.tethers import tether
 from scheduling.domain.trial import Trial
 
 
+class Recovered(NamedTuple):
+    """What a job with lost slots gets."""
+
+    events: list[Payload]
+    lacks: tuple[int, Refusal] | None  # the first slice that has no place still, and why; None where all have, or the job starts anew
+
+
 def recover(trial: Trial) -> Iterator[list[Payload]]:
     """What each job with lost slots gets, the most urgent job first."""
-    for job in _in_order(trial, trial.state.lost - trial.stopping):
-        yield _recover_job(trial, job)
+    return (found.events for _, found in recovered(trial))
+
+
+def recovered(trial: Trial) -> Iterator[tuple[Job, Recovered]]:
+    """The same, with the job and what it lacks still."""
+    for job in _in_order(trial, trial.state.lost):
+        yield job, recover_job(trial, job)
 
 
 def recover_short(trial: Trial) -> None:
     """In a what-if: those that got nothing in this decision take what they can of what is free by now."""
     for job in _in_order(trial, trial.short - trial.stopping):
-        _recover_job(trial, job)
+        recover_job(trial, job)
 
 
 def _in_order(trial: Trial, names: set[str]) -> list[Job]:
     return sorted((trial.state.jobs[name] for name in names), key=lambda job: (-job.priority, job.seq))
 
 
-def _recover_job(trial: Trial, job: Job) -> list[Payload]:
+def recover_job(trial: Trial, job: Job) -> Recovered:
+    """What one job gets for its lost slots, taken in the trial."""
     events: list[Payload] = []
     generation = job.generation
     stalled: tuple[int, Refusal] | None = None
@@ -72,7 +86,7 @@ def _recover_job(trial: Trial, job: Job) -> list[Payload]:
         events += moved(trial.state, job, generation, (number, outcome[0]), lost)
     if stalled and not events:
         return _give_in_or_hold(trial, job, stalled)
-    return events + _stalled(trial, job, generation, stalled)
+    return Recovered(events + _stalled(trial, job, generation, stalled), stalled)
 
 
 def _in_place(trial: Trial, job: Job, number: int, generation: int) -> list[Payload] | None:
@@ -80,17 +94,17 @@ def _in_place(trial: Trial, job: Job, number: int, generation: int) -> list[Payl
     part = job.slices[number]
     spares = _spares_for(trial, job, part)
     if not spares:
-        return reclaim_spares(trial, job, part, _within(trial.topology, job, part))
+        return reclaim_spares(trial, job, part, reach(trial.topology, job, part))
     pairs = zip(sorted(part.lost.items()), spares, strict=True)
     return [_swapped(trial.state, job, generation + n, (number, slot), (old, new)) for n, ((slot, old), new) in enumerate(pairs, 1)]
 
 
-def _give_in_or_hold(trial: Trial, job: Job, stalled: tuple[int, Refusal]) -> list[Payload]:
+def _give_in_or_hold(trial: Trial, job: Job, stalled: tuple[int, Refusal]) -> Recovered:
     """The job got nothing: it starts anew, or lacks nodes on."""
     if anew := give_in(trial, job):
-        return anew
+        return Recovered(anew, None)
     trial.short.add(job.id)
-    return _stalled(trial, job, job.generation, stalled)
+    return Recovered(_stalled(trial, job, job.generation, stalled), stalled)
 
 
 def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
@@ -99,7 +113,7 @@ def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
     if domain is None or part.gpus:  # other GPUs of another node make another slice
         return []
     kept = trial.space.owed(domain, trial.policy) if job.width == 1 else 0
-    within = _within(trial.topology, job, part)
+    within = reach(trial.topology, job, part)
     if (trial.space.free[domain] & within).bit_count() - kept < len(part.lost):
         return []
     first = trial.topology.domains[domain].first
@@ -109,7 +123,7 @@ def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
     return [trial.topology.nodes[first + bit].name for bit in bits(mask)]
 
 
-def _within(topology: Topology, job: Job, part: Slice) -> int:
+def reach(topology: Topology, job: Job, part: Slice) -> int:
     """Mask of the nodes of the slice's domain that the job allows: all, unless it must lie in one group of a level inside the domain."""
     level = inner_level(topology, job.request)
     names = [name for name in (*part.nodes, *part.lost.values()) if name is not None and name in topology.index] if level else []

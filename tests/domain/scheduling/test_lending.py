@@ -138,3 +138,17 @@ def test_books_and_owners_hold_whatever_fails(work: list[tuple[int, bool]], fail
     lent = {event.payload.job for event in world.log.events if isinstance(event.payload, SpareLent)}
     placed = {event.payload.job for event in world.log.events if isinstance(event.payload, JobPlaced)}
     assert lent <= placed
+
+
+def test_work_that_gives_its_spares_back_gets_no_others_in_the_same_pass() -> None:
+    """It has just lost a node itself."""
+    world = full()
+    slice_, borrower = next(iter(world.state.jobs)), world.run(ask(2))
+    for node in ("r1-n17", "r1-n1"):
+        world.mark(node, NodeVerb.FAIL)
+    decided = [type(event).__name__ for event in world.run_pass()]
+    assert decided[:3] == ["SpareReclaimed", "JobPreempted", "StopRequested"]
+    assert borrower.state is JobState.STOPPING
+    world.settle()
+    assert world.job(slice_).state is JobState.RUNNING
+    assert borrower.state is JobState.WAITING
