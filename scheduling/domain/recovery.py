@@ -51,12 +51,14 @@ def recovered(trial: Trial) -> Iterator[tuple[Job, Recovered]]:
 
 def recover_short(trial: Trial) -> None:
     """In a what-if: those that got nothing in this decision take what they can of what is free by now."""
-    for job in _in_order(trial, trial.short - trial.stopping):
+    for job in _in_order(trial, trial.short):
         recover_job(trial, job)
 
 
-def _in_order(trial: Trial, names: set[str]) -> list[Job]:
-    return sorted((trial.state.jobs[name] for name in names), key=lambda job: (-job.priority, job.seq))
+def _in_order(trial: Trial, names: set[str]) -> Iterator[Job]:
+    """Those that are to go on: one may have been stopped for another that came before it."""
+    jobs = sorted((trial.state.jobs[name] for name in names), key=lambda job: (-job.priority, job.seq))
+    return (job for job in jobs if job.id not in trial.stopping)
 
 
 def recover_job(trial: Trial, job: Job) -> Recovered:
