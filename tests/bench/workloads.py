@@ -1,8 +1,14 @@
 """Many workloads from submission to end: a stream of submissions, a connector that obeys at once, and cluster time that jumps.
 
-The stream is that of Kueue's scheduler benchmark: 30 queues, each with a quota of 20 units that may borrow 100 more, get 350 small, 100
-medium and 50 large workloads of 1, 5 and 20 units, one each 100, 500 and 1,200 ms, that run for 200, 500 and 1,000 ms, with priorities of
-50, 100 and 200. A unit is a node here.
+The stream is that of Kueue's scheduler benchmark with topologies: test/performance/scheduler/configs/tas/generator.yaml of
+kubernetes-sigs/kueue, in the form that has the 15,000 workloads of its baseline. 30 queues, each with a quota of 20 CPUs that may borrow
+100 more, get 350 small, 100 medium and 50 large workloads of 1, 5 and 20 CPUs in 2, 4 and 8 pods. They run for 200, 500 and 1,000 ms and
+have priorities of 50, 100 and 200. A third of each must lie in one rack, a third should, and a third comes in two slices that each must.
+The thirds are streams of their own, each with its first workload after one interval of 100, 500 or 1,200 ms.
+
+Where this is another thing: a CPU is a whole node here, so that the nodes are nearly used up by the quotas, while there they are a hundred
+times as many. What may lie anywhere is cut into slices of the nodes of one pod. A team may borrow from all others; there the queues are in
+five cohorts of six that lend to each other only. There a workload may also preempt those of lower priority in its own queue.
 """
 
 from __future__ import annotations
@@ -10,10 +16,11 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clusters.domain import job_events as ev
 from clusters.domain.commands import RunPass, SubmitJobs
+from clusters.domain.constraints import LevelMode
 from clusters.domain.events import Event, NewEvent, PolicyActivated
 from clusters.domain.ids import MILLISECOND, SECOND, Duration, Instant
 from clusters.domain.inventory_events import ClusterCreated, NodeRegistered, RackRegistered
@@ -40,35 +47,51 @@ POLICY = Policy(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Size:
     """Workloads of one size, of each queue."""
 
     name: str
-    count: int
+    counts: tuple[int, int, int]  # that must lie in one rack, that should, and that come in two slices
     every: Duration
     runs: Duration
     nodes: int
+    pods: int
+
+    def requests(self, team: str) -> Iterator[tuple[int, JobRequest]]:
+        """How many there are of each third, and what they ask."""
+        whole = JobRequest(
+            name=self.name,
+            kind=JobKind.BATCH,
+            nodes=self.nodes,
+            team=team,
+            priority_class=self.name,
+            spares=0,
+            level="rack",
+            mode=LevelMode.REQUIRED,
+        )
+        required, preferred, sliced = self.counts
+        yield required, whole
+        yield preferred, replace(whole, mode=LevelMode.PREFERRED, max_slice=-(-self.nodes // self.pods))
+        yield sliced, replace(whole, level="", mode=LevelMode.ANY, max_slice=-(-self.nodes // 2))
 
 
-KINDS = (
-    Kind(name="small", count=350, every=100 * MILLISECOND, runs=200 * MILLISECOND, nodes=1),
-    Kind(name="medium", count=100, every=500 * MILLISECOND, runs=500 * MILLISECOND, nodes=5),
-    Kind(name="large", count=50, every=1_200 * MILLISECOND, runs=1_000 * MILLISECOND, nodes=20),
+SIZES = (
+    Size(name="small", counts=(120, 120, 110), every=100 * MILLISECOND, runs=200 * MILLISECOND, nodes=1, pods=2),
+    Size(name="medium", counts=(34, 33, 33), every=500 * MILLISECOND, runs=500 * MILLISECOND, nodes=5, pods=4),
+    Size(name="large", counts=(17, 17, 16), every=1_200 * MILLISECOND, runs=1_000 * MILLISECOND, nodes=20, pods=8),
 )
-TOTAL = QUEUES * sum(kind.count for kind in KINDS)
-RUNS = {kind.name: kind.runs for kind in KINDS}
+TOTAL = QUEUES * sum(sum(size.counts) for size in SIZES)
+RUNS = {size.name: size.runs for size in SIZES}
 
 
 def submissions() -> list[tuple[Instant, list[JobRequest]]]:
     """What comes when."""
     due: dict[Instant, list[JobRequest]] = {}
-    for kind in KINDS:
+    for size in SIZES:
         for queue in range(QUEUES):
-            request = JobRequest(
-                name=kind.name, kind=JobKind.BATCH, nodes=kind.nodes, team=f"queue {queue}", priority_class=kind.name, spares=0
-            )
-            for number in range(kind.count):
-                due.setdefault(START + number * kind.every, []).append(request)
+            for count, request in size.requests(f"queue {queue}"):
+                for number in range(1, count + 1):
+                    due.setdefault(START + number * size.every, []).append(request)
     return sorted(due.items())
 
 
