@@ -34,6 +34,8 @@ PAGES: dict[str, Row] = {
     "frontend:fleet-spares": _READ,
     "frontend:fleet-breaker": _READ,
     "frontend:fleet-incidents": _READ,
+    "frontend:incidents": _READ,
+    "frontend:incidents-rows": _READ,
     "frontend:capacity": _READ,
     "frontend:jobs": _READ,
     "frontend:jobs-rows": _READ,

@@ -23,8 +23,8 @@ from frontend.selectors.telling import QUIET, Told, tell
 from scheduling.domain.trial import Trial
 from scheduling.domain.turns import in_order
 
-MOST_QUEUED = 8
-MOST_EVENTS = 12
+MOST_QUEUED = 5
+MOST_EVENTS = 8
 #: Events looked through for those worth telling.
 MOST_READ = 300
 

@@ -12,7 +12,7 @@ from frontend.pages.base import page, part
 from frontend.selectors.spares import cluster_spares
 
 #: Domains in the panel, those that something can be done about first; the API has all.
-MOST_SHOWN = 4
+MOST_SHOWN = 3
 
 
 @require_safe

@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from clusters.domain.health_events import NodeFailed
+from clusters.domain.health_events import NodeFailed, NodeQuarantined, RepairFinished, RepairStarted
+from clusters.domain.ids import DAY
 from clusters.domain.incident_events import BreakerTripped, IncidentOpened
 from clusters.domain.jobs import JobKind, JobRequest
+from clusters.eventlog.live import live
+from frontend.selectors.clusters import now_of
+from frontend.selectors.evidence import sayings
 from scheduling.services import job_submit, run_pass
 from tests.support.lab import NAME, report
 from tests.support.signals import lasting, off_bus
@@ -19,6 +23,7 @@ pytestmark = pytest.mark.django_db
 
 FLEET = f"/clusters/{NAME}/"
 INCIDENTS = f"{FLEET}parts/incidents/"
+PAGE = f"{FLEET}incidents/"
 BREAKER = f"{FLEET}parts/breaker/"
 RACK = f"{FLEET}racks/r1/"
 STRANGE = "<script>alert(1)</script>"
@@ -51,10 +56,74 @@ def test_the_fleet_page_names_an_incident_its_cause_and_the_jobs_it_concerns(use
 
 
 def test_only_the_first_of_many_are_named_and_the_others_are_counted(user: Client, cluster: str) -> None:
-    report(*(NodeFailed(node=f"r2-n{number:02d}", reason="fell") for number in range(1, 10)))
+    report(*(NodeFailed(node=f"r2-n{number:02d}", reason=f"fell {number} times") for number in range(1, 10)))
     page = text(user, INCIDENTS)
-    assert page.count("<li>") == 6
-    assert "and 3 more" in page
+    assert page.count("<li>") == 4
+    assert "5 more nodes" in page
+    assert text(user, PAGE).count("<li>") == 9
+
+
+def test_single_nodes_of_the_same_cause_and_minute_are_one_row(user: Client, cluster: str) -> None:
+    report(*(NodeFailed(node=f"r{rack}-n01", reason="down at the start") for rack in (1, 2, 3)), NodeFailed(node="r1-n02", reason="fan"))
+    for path in (INCIDENTS, PAGE):
+        page = text(user, path)
+        assert page.count("<li>") == 2
+        assert "3 nodes in 3 racks" in page
+        assert ">r1-n02</a>" in page
+    assert ">r3-n01</a>" in text(user, PAGE)
+
+
+def test_the_page_of_incidents_is_filtered_by_age_kind_and_rack(user: Client, cluster: str) -> None:
+    now = now_of(live(NAME).catch_up())
+    report(NodeFailed(node="r1-n01", reason="long ago"), at=now - 2 * DAY)
+    report(
+        NodeFailed(node="r2-n01", reason="fan"), NodeQuarantined(node="r3-n01", owner="ada", reason="flapping", exit_rule="a look"), at=now
+    )
+    shown = {"r1-n01", "r2-n01", "r3-n01"}
+    for query, expected in (
+        ("", shown),
+        ("?age=day", {"r2-n01", "r3-n01"}),
+        ("?age=older", {"r1-n01"}),
+        ("?flag=quarantined", {"r3-n01"}),
+        ("?rack=r2&flag=failed", {"r2-n01"}),
+        ("?rack=r9", set()),
+        ("?age=x&flag=y&rack=%00", shown),
+    ):
+        for path in (PAGE, f"{FLEET}parts/incident-rows/"):
+            page = text(user, path + query)
+            assert {node for node in shown if f">{node}</a>" in page} == expected, query
+    assert "No open incident matches" in text(user, f"{PAGE}?rack=r9")
+
+
+def test_what_is_well_again_is_told_for_a_day(user: Client, cluster: str) -> None:
+    now = now_of(live(NAME).catch_up())
+    report(NodeFailed(node="r1-n01", reason="fan"), RepairStarted(node="r1-n01"), RepairFinished(node="r1-n01"), at=now)
+    assert "All well" in text(user, PAGE)
+    assert "r1-n01 repaired" in text(user, PAGE)
+    assert "r1-n01 repaired" not in text(user, f"{PAGE}?age=older")
+
+
+def test_evidence_is_told_in_words_with_its_code_beside_it(user: Client, cluster: str) -> None:
+    report(off_bus("r1-n03"))
+    run_pass(NAME)
+    page = " ".join(text(user, PAGE).split())
+    assert re.search(r"GPU fell off the bus, gpu 1 <code>xid:79</code> .*?>event \d+</a>", page)
+    assert "xid:79 gpu 1" not in page
+
+
+@pytest.mark.parametrize(
+    ("told", "words", "code"),
+    [
+        ("kmsg: xid:79 gpu 1 fell (event 7)", "GPU has fallen off the bus", "xid:79"),
+        ("kmsg: something odd (event 7)", "something odd", ""),
+        ("xid:79", "GPU has fallen off the bus", "xid:79"),
+        ("dcgm:DCGM_FR_ECC_PENDING", "DCGM: ecc pending", "dcgm:DCGM_FR_ECC_PENDING"),
+        ("hardware fault", "hardware fault", ""),
+    ],
+)
+def test_what_nobody_remembers_is_told_by_its_code(cluster: str, told: str, words: str, code: str) -> None:
+    (said,) = sayings(live(NAME).catch_up(), (), (told,))
+    assert (said.words, said.code) == (words, code)
 
 
 def test_nothing_wrong_is_said_too(user: Client, cluster: str) -> None:
