@@ -51,4 +51,4 @@ class DecisionRecord:
 Decide = Callable[["ClusterState", "Command", Instant], "Decision | Refusal"]
 
 #: Raised whenever the same state and command may decide otherwise than before.
-ENGINE_VERSION = 2
+ENGINE_VERSION = 3

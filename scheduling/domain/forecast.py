@@ -116,6 +116,9 @@ class _Future:
         mask = trial.views.closed_for_good(job, behind=behind)
         self._given = 0
         self._space = trial.views.space(mask).fork()
+        for closure in trial.views.closures(mask):  # their domains are going to owe spares, too: not to be promised to work below a slice
+            for domain in _wanted_by(closure):
+                self._space.add_want(domain, closure.job.request.spares if closure.job else None)
         self.releases: Sequence[Release] = sorted(_with_closures(trial, mask, before), key=_order)
 
     def base(self, count: int) -> None:
@@ -174,7 +177,15 @@ def _last_ones(releases: list[Release], held: dict[int, int], before: Instant) -
 
 
 def _of_closure(trial: Trial, closure: Closure) -> Release:
-    return Release(at=over(trial, closure), job="" if closure.job is None else closure.job.id, masks=closure.masks)
+    if closure.job is None:
+        return Release(at=over(trial, closure), job="", masks=closure.masks)
+    spares = closure.job.request.spares
+    return Release(at=over(trial, closure), job=closure.job.id, masks=closure.masks, wants=_wanted_by(closure), spares=spares)
+
+
+def _wanted_by(closure: Closure) -> tuple[int, ...]:
+    """The domains that will owe spares while the job runs for which nodes are kept."""
+    return tuple(closure.masks) if closure.job is not None and sum(map(int.bit_count, closure.masks.values())) > 1 else ()
 
 
 def _held_on(space: Space, releases: Iterable[Release], masks: Masks) -> dict[int, int]:

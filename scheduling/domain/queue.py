@@ -22,7 +22,7 @@ from clusters.domain.state import Job
 from scheduling.domain.lending import may_borrow, place_on_spares
 from scheduling.domain.placement import Placement
 from scheduling.domain.preemption import Victim, candidates_for_priority, preempt, reclaim
-from scheduling.domain.reservations import reserve_for
+from scheduling.domain.reservations import place_where_promised, reserve_for
 from scheduling.domain.shape import Asked, asked_of
 from scheduling.domain.terms import waits_for_jobs, waits_for_time
 from scheduling.domain.trial import Trial
@@ -94,14 +94,16 @@ class _Pass:
         yield [placed] if lent is None else [placed, lent[1]]
 
     def _place(self, job: Job) -> Placement | Refusal:
-        """Where the job would run now; where others made room for it, also on what they left, whatever came beside it meanwhile."""
+        """Where the job would run now; where others made room for it, or it is promised nodes, also there, whatever came beside them."""
         trial = self.trial
         outcome = trial.place(job.request, job)
-        claim = trial.kept.get(job.id)
-        if claim is None or not is_claim(claim) or not isinstance(outcome, Refusal):
+        kept = trial.kept.get(job.id)
+        if kept is None or not isinstance(outcome, Refusal):
             return outcome
         space = trial.views.space(trial.views.closed_to(job.request, job)).fork()
-        for domain in masks_of(space, claim.nodes):
+        if not is_claim(kept):
+            return outcome if trial.now < kept.starts_at else place_where_promised(trial, space, job, kept)
+        for domain in masks_of(space, kept.nodes):
             for want in space.wants[domain]:  # what came there since the claim has none to its nodes, not even as spares
                 space.drop_want(domain, want)
         return trial.place_in(space, job.request)

@@ -10,20 +10,24 @@ kept but claims.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
 from clusters.domain.ids import MINUTE, Instant
 from clusters.domain.reservations import Reservation, is_claim
 from clusters.domain.setting import Backfill
+from clusters.domain.space import Space
 from clusters.domain.space_events import ReservationExpired, SpaceFreed, SpaceReserved
 from clusters.domain.state import Job
 from scheduling.domain.forecast import Outlook, earliest_start, give, over
 from scheduling.domain.limits import LAUNCH, STOP, ends_by, planned_end, run_time
+from scheduling.domain.placement import Placement, place_shape
 from scheduling.domain.preemption import evict, may_be_preempted
 from scheduling.domain.refusals import INFEASIBLE
+from scheduling.domain.shape import shape_of
 from scheduling.domain.trial import Trial
-from scheduling.domain.views import masks_of, points_of
+from scheduling.domain.views import masks_of, points_of, shut
 
 #: The most jobs that nodes are kept for at once, under conservative backfill.
 MOST = 64
@@ -162,6 +166,23 @@ def _sooner(trial: Trial, job: Job, kept: Reservation) -> Outlook | None:
 # ---- when the time has come
 
 
+def place_where_promised(trial: Trial, space: Space, job: Job, kept: Reservation) -> Placement | Refusal:
+    """Where the job would run in its view of the space: on the nodes kept for it at worst, which are nobody's spares.
+
+    What came to their domains since may owe more spares than there were to be when the job was promised its nodes.
+    """
+    outcome, shape = trial.place_in(space, job.request), shape_of(trial.topology, job.request, trial.policy)
+    if not isinstance(outcome, Refusal) or isinstance(shape, Refusal):
+        return outcome
+    masks = masks_of(space, kept.nodes)
+    if any((space.free[domain] & ~mask).bit_count() < shape.floor for domain, mask in masks.items()):
+        return outcome
+    alone = space.fork()
+    shut(alone, {domain: (1 << group.size) - 1 & ~masks.get(domain, 0) for domain, group in enumerate(trial.topology.domains)})
+    on_them = place_shape(alone, replace(shape, small=False, spares=0, floor=0), trial.policy)
+    return outcome if isinstance(on_them, Refusal) else on_them
+
+
 def make_way(trial: Trial) -> Iterator[list[Payload]]:
     """Where a job is about to start on the nodes kept for it, work that was placed there on that condition gives way.
 
@@ -184,11 +205,11 @@ def _to_send_away(trial: Trial, kept: Reservation, job: Job) -> list[Job]:
     if not staying or mended or not all(_gives_way(trial, holder, kept, job) for holder in staying):
         return []
     space = trial.views.space(trial.views.closed_to(job.request, job)).fork()
-    if not isinstance(trial.place_in(space, job.request), Refusal):
+    if not isinstance(place_where_promised(trial, space, job, kept), Refusal):
         return []
     for holder in _holders(trial, kept):
         give(space, trial.ends.of(holder))
-    return [] if isinstance(trial.place_in(space, job.request), Refusal) else staying
+    return [] if isinstance(place_where_promised(trial, space, job, kept), Refusal) else staying
 
 
 def _leaves(trial: Trial, holder: Job, kept: Reservation) -> bool:
