@@ -8,7 +8,7 @@ What a source takes back is over; what others said stands.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -49,6 +49,8 @@ FLAG_OF_KIND: dict[SignalKind, Flag] = {
 #: Signals that a node remembers, of all sources together.
 MAX_HEARD = 32
 
+_NEVER = (-1, -1)  # before all orders
+
 #: The same momentary signal of one component within this time is one occurrence: drivers print one fault many times. UIUC's study of Delta
 #: (arXiv 2503.11901) groups the same Xid of one GPU so.
 SAME_OCCURRENCE: Duration = 5 * SECOND
@@ -75,24 +77,20 @@ class Heard(NamedTuple):
         """Later signals of one source compare greater."""
         return self.rank, self.seq
 
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """Who says it of what."""
-        return self.source, self.check, self.component
 
-
-_Key = tuple[str, str, str]
+_Key = tuple[str, str, str]  # source, check, component: who says it of what
+_Order = tuple[int, int]
 
 
 def remember(window: list[Heard], heard: Heard) -> None:
     """Add a signal; at the limit the oldest of the source that has the most goes, what lasts and stands after all else."""
     window.append(heard)
     if len(window) > MAX_HEARD:
-        counts = Counter(known.source for known in window)
+        counts = Counter([known.source for known in window])
         noisiest = max(counts, key=lambda source: (counts[source], source))
-        holds = {known.seq for known in standing(window) if known.lasting}
         places = [place for place, known in enumerate(window) if known.source == noisiest]
-        del window[next((place for place in places if window[place].seq not in holds), places[0])]
+        words = _Words(window)
+        del window[next((place for place in places if not (window[place].lasting and words.stands(window[place]))), places[0])]
 
 
 def standing(window: Sequence[Heard]) -> list[Heard]:
@@ -100,13 +98,34 @@ def standing(window: Sequence[Heard]) -> list[Heard]:
 
     Over is what its source took back, and a lasting signal of which the source has said something else since.
     """
-    back: dict[_Key, tuple[int, int]] = {}  # the latest recovery
-    last: dict[_Key, tuple[int, int]] = {}  # the latest word on what lasts
-    for heard in window:
-        latest = back if heard.kind is SignalKind.RECOVERED else last if heard.lasting else None
-        if latest is not None:
-            latest[heard.key] = max(heard.order, latest.get(heard.key, heard.order))
-    return [heard for heard in window if heard.kind is not SignalKind.RECOVERED and not _is_over(heard, back, last)]
+    words = _Words(window)
+    return [heard for heard in window if words.stands(heard)]
+
+
+class _Words:
+    """The latest words of each source on each thing. Every signal of a storm is held against them several times, so this is kept quick."""
+
+    __slots__ = ("_back", "_last")
+
+    def __init__(self, window: Sequence[Heard]) -> None:
+        self._back: dict[_Key, _Order] = {}  # the latest recovery
+        self._last: dict[_Key, _Order] = {}  # the latest word on what lasts
+        for seq, rank, _, source, _, kind, _, check, component, _, _, lasting in window:
+            latest = self._back if kind is SignalKind.RECOVERED else self._last if lasting else None
+            if latest is not None:
+                key, order = (source, check, component), (rank, seq)
+                if order > latest.get(key, _NEVER):
+                    latest[key] = order
+
+    def stands(self, heard: Heard) -> bool:
+        """Whether it speaks against the node still: its source has neither taken it back nor, of what lasts, said something else since."""
+        seq, rank, _, source, _, kind, _, check, component, _, _, lasting = heard
+        if kind is SignalKind.RECOVERED:
+            return False
+        key, order, back = (source, check, component), (rank, seq), self._back
+        if back and (back.get(key, order) > order or back.get((source, check, ""), order) > order):
+            return False
+        return not lasting or self._last[key] <= order
 
 
 def changes(window: Sequence[Heard], heard: Heard) -> bool:
@@ -114,18 +133,17 @@ def changes(window: Sequence[Heard], heard: Heard) -> bool:
     if heard.kind is SignalKind.INFO:
         return False
     if heard.kind is SignalKind.RECOVERED:
-        return any(_takes_back(heard, known) and heard.order > known.order for known in standing(window))
+        return _any_stands(window, [known for known in window if _takes_back(heard, known) and heard.order > known.order])
     if heard.lasting:
-        return not any(_same(heard, known) and known.lasting for known in standing(window))
+        return not _any_stands(window, [known for known in window if known.lasting and _same(heard, known)])
     return not any(_same(heard, known) and abs(heard.at - known.at) < SAME_OCCURRENCE for known in window)
 
 
-def _is_over(heard: Heard, back: Mapping[_Key, tuple[int, int]], last: Mapping[_Key, tuple[int, int]]) -> bool:
-    """Whether its source has taken it back, for its component or for all, or has said something else of it since."""
-    source, check, _ = heard.key
-    order = heard.order
-    later = max(back.get(heard.key, order), back.get((source, check, ""), order))
-    return later > order or (heard.lasting and last[heard.key] > order)
+def _any_stands(window: Sequence[Heard], some: Sequence[Heard]) -> bool:
+    if not some:
+        return False
+    words = _Words(window)
+    return any(words.stands(heard) for heard in some)
 
 
 def _takes_back(recovery: Heard, heard: Heard) -> bool:

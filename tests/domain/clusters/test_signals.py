@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,3 +113,16 @@ def test_what_stands_is_what_nothing_later_of_its_source_ends(said: list[tuple[S
 
     expected = [known for known in window if known.kind is not SignalKind.RECOVERED and not any(ends(later, known) for later in window)]
     assert standing(window) == expected
+
+
+@given(st.lists(SAID, max_size=12), SAID)
+def test_a_signal_changes_something_where_nothing_that_stands_says_as_much(said: list[tuple[SignalReceived, str, int]], next_: Any) -> None:
+    window = [heard(seq, payload, source, at) for seq, (payload, source, at) in enumerate(said)]
+    payload, source, at = next_
+    new = heard(len(window), payload, source, at)
+    mine = [known for known in standing(window) if known.source == source]
+    if new.kind is SignalKind.RECOVERED:
+        assert changes(window, new) == any(new.component in ("", known.component) and new.order > known.order for known in mine)
+    elif new.lasting:
+        same = [known for known in mine if known.lasting and (known.kind, known.component) == (new.kind, new.component)]
+        assert changes(window, new) == (not same)
