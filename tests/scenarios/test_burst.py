@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import pytest
 
@@ -13,17 +14,19 @@ from clusters.domain.evolve import evolve
 from clusters.domain.ids import MILLISECOND
 from clusters.domain.invariants import check
 from clusters.domain.inventory_events import NodeRegistered, RackRegistered
-from clusters.domain.signals import MAX_HEARD, SignalKind, standing
+from clusters.domain.signals import MAX_HEARD, standing
 from clusters.domain.state import ClusterState
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, create_cluster, default_log
-from clusters.signals.intake import MAX_BATCH, Received, signals_receive
+from clusters.signals.intake import Received, signals_receive
 from clusters.signals.model import Signal
+from frontend.live.feed import Feed
+from frontend.live.view import FleetView
 from scheduling.services import run_pass
+from tests.support.storm import NODES, RACKS, Said, batches, folded, late_and_twice, storm
 
 pytestmark = pytest.mark.django_db
 
-NODES = [f"r{rack}-n{number}" for rack in (1, 2, 3) for number in range(1, 10)]
 SIGNALS = 3_000
 SOURCE = "signal:burst"
 
@@ -31,50 +34,13 @@ SOURCE = "signal:burst"
 def make(name: str) -> str:
     """27 nodes in three racks."""
     create_cluster(name, by="test")
-    racks: list[Payload] = [RackRegistered(rack=f"r{rack}", block="b1", switch_trays=9) for rack in (1, 2, 3)]
+    racks: list[Payload] = [RackRegistered(rack=rack, block="b1", switch_trays=9) for rack in RACKS]
     nodes: list[Payload] = [NodeRegistered(node=node, rack=node[:2], domain=node[:2], gpus=4) for node in NODES]
     append_facts(name, [NewEvent(payload, 0, "import", f"i{place}") for place, payload in enumerate([*racks, *nodes])])
     return name
 
 
-def storm(draw: random.Random) -> list[Signal]:
-    """Checks of nodes that fail and pass, each with the source's own counter."""
-    began = wall_now() - SIGNALS * MILLISECOND
-    told = []
-    for seq in range(SIGNALS):
-        kind = draw.choice((SignalKind.SOFT, SignalKind.SOFT, SignalKind.DEGRADED, SignalKind.RECOVERED))
-        check_name = draw.choice(("ecc", "power", "thermal"))
-        code = "" if kind is SignalKind.RECOVERED else f"{check_name}:{kind}"
-        told.append(
-            Signal(
-                node=draw.choice(NODES),
-                code=code,
-                kind=kind,
-                check=check_name,
-                lasting=True,
-                seq=seq,
-                occurred_at=began + seq * MILLISECOND,
-            )
-        )
-    return told
-
-
-def late_and_twice(told: list[Signal], draw: random.Random) -> list[Signal]:
-    """5 % come up to 200 places late, and one in ten comes a second time."""
-    order = [(place + (draw.randrange(1, 200) if draw.random() < 0.05 else 0), signal) for place, signal in enumerate(told)]
-    order += [(place + draw.randrange(1, 50), signal) for place, signal in enumerate(told) if draw.random() < 0.1]
-    return [signal for _, signal in sorted(order, key=lambda item: item[0])]
-
-
-def batches(told: list[Signal], draw: random.Random) -> Iterator[list[Signal]]:
-    place = 0
-    while place < len(told):
-        size = draw.randrange(1, MAX_BATCH + 1)
-        yield told[place : place + size]
-        place += size
-
-
-def deliver(cluster: str, told: list[Signal], draw: random.Random) -> Received:
+def deliver(cluster: str, told: Sequence[Signal], draw: random.Random) -> Received:
     """All of it, with a pass after each batch."""
     total = Received()
     for batch in batches(told, draw):
@@ -89,21 +55,21 @@ def deliver(cluster: str, told: list[Signal], draw: random.Random) -> Received:
     return total
 
 
-def said(state: ClusterState) -> dict[str, set[tuple[str, str]]]:
+def said(state: ClusterState) -> dict[str, Said]:
     """What stands against each node."""
     return {name: {(heard.check, heard.code) for heard in standing(node.signals)} for name, node in state.nodes.items()}
 
 
 def test_s9_a_storm_loses_nothing_and_ends_as_if_it_had_come_in_order() -> None:
     draw = random.Random(9)
-    told = storm(draw)
+    told = storm(draw, SIGNALS, began=wall_now() - SIGNALS * MILLISECOND)
     sent = late_and_twice(told, draw)
     total = deliver(make("storm"), sent, draw)
     assert total.received == len(sent) > SIGNALS
     assert total.new + total.repeated + total.unchanged == len(sent)
     deliver(make("calm"), told, random.Random(1))
     with default_log().live("storm").reading() as state, default_log().live("calm").reading() as calm:
-        assert said(state) == said(calm)
+        assert said(state) == said(calm) == {name: folded(told).get(name, set()) for name in NODES}
         assert {name: node.condition for name, node in state.nodes.items()} == {name: node.condition for name, node in calm.nodes.items()}
         assert max(len(node.signals) for node in state.nodes.values()) <= MAX_HEARD  # memory stays bounded
         assert check(state) == []
@@ -111,3 +77,27 @@ def test_s9_a_storm_loses_nothing_and_ends_as_if_it_had_come_in_order() -> None:
         for event in default_log().read("storm", 0, 10**9):
             evolve(again, event)
         assert dump_state(again) == dump_state(state)
+
+
+def test_s9_pages_that_followed_the_storm_show_what_a_new_page_shows() -> None:
+    """Frame by frame, with no gap between two of them."""
+    draw, cluster = random.Random(9), make("storm")
+    feed = Feed(default_log(), cluster)
+    feed.advance()
+    with default_log().live(cluster).reading() as state:
+        shown, reached = list(FleetView(state, "").condition), state.seq
+    frames = 0
+    for batch in batches(late_and_twice(storm(draw, SIGNALS), draw), draw):
+        signals_receive(cluster=cluster, source=SOURCE, signals=batch)
+        run_pass(cluster)
+        step = feed.advance()
+        assert step is not None
+        assert (step.resync, step.since) == (False, reached)
+        frame, reached = json.loads(step.text), step.to
+        frames += 1
+        for place, condition, _, _ in frame["nodes"]:
+            shown[place] = condition
+    assert frames > 1
+    with default_log().live(cluster).reading() as state:
+        assert reached == state.seq
+        assert shown == list(FleetView(state, "").condition)
