@@ -9,7 +9,7 @@ from the top down: to one group where one suffices, the tightest; else to the fu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 
@@ -84,6 +84,8 @@ def _spread(rooms: Rooms, part: PartShape, level: str) -> Spread:
 
 def _cut(part: PartShape) -> _Cut:
     layers = part.layers
+    if layers[0].level != "block":  # its groups lie in one block each: to fill block by block is to use the fewest
+        layers = (replace(layers[0], level="block"), *layers)
     inner = layers[-1].size
     run = tuple(_first(part.sizes, inner))
     nodes, rest = part.nodes, part.nodes % layers[0].size

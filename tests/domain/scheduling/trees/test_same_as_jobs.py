@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clusters.domain.constraints import Layer, LevelMode
@@ -47,7 +47,11 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+RACKS_OF_FOUR = {"nodes": 16, "slice_size": 2, "max_slice": 2, "layers": (Layer(level="rack", size=4),), "mode": LevelMode.ANY, "level": ""}
+
+
 @settings(max_examples=300)
+@example(floor=[("b1", 4), ("b1", 4), ("b2", 4), ("b3", 4), ("b3", 4)], request=RACKS_OF_FOUR)
 @given(floor=floors, request=requests())
 def test_both_engines_place_the_same_and_in_as_few_blocks(floor: list[tuple[str, int]], request: dict[str, Any]) -> None:
     blocks = {f"r{number}": block for number, (block, _) in enumerate(floor)}
