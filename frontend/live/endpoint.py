@@ -23,6 +23,7 @@ from frontend.live.figures import figures
 from frontend.live.hub import GONE, the_hub
 from frontend.live.jobs import TROUBLE, follow_job
 from frontend.live.subscriber import Subscriber, Timing
+from frontend.live.waiters import end
 
 logger = logging.getLogger(__name__)
 security = logging.getLogger("slicekeeper.security")
@@ -99,9 +100,7 @@ async def _serve(scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGI
         for task in done:
             task.result()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(*tasks)
     # Where the browser has left, or does not read, saying goodbye would only wait.
     if socket.closing is not None and socket.sending_since is None and reader.cancelled():
         await _close(send, socket.closing)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
@@ -27,6 +26,7 @@ from asgiref.typing import (
 from django.http import HttpRequest
 
 from frontend.live.hub import the_hub
+from frontend.live.waiters import end
 
 #: The longest that a request may wait, in seconds: less than what proxies usually allow.
 MOST_SECONDS = 60
@@ -80,9 +80,7 @@ class Following:
             for message in answer:
                 await send(message)
         finally:
-            gone.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.gather(gone, return_exceptions=True)
+            await end(gone)
 
     async def _answer(self, scope: HTTPScope, gone: asyncio.Task[None]) -> list[ASGISendEvent]:
         """The first answer that tells something, or the last one when the time is up."""
@@ -121,19 +119,19 @@ class Following:
         try:
             left = max(0.0, ends - asyncio.get_running_loop().time())
             await asyncio.wait({grown, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if grown.done():
+                grown.result()  # what went wrong there would go wrong again at once
             return grown.done() and not gone.done()
         except asyncio.CancelledError:  # the server stops: an early answer is better than none
             return False
         finally:
             self._waiting -= 1
-            grown.cancel()
-            with suppress(asyncio.CancelledError):
-                await grown
+            await end(grown)
 
 
 async def _grown(turn: Turn) -> None:
     if turn.assignment is not None:
-        await the_hub().assignments(turn.cluster).beyond(*turn.assignment)
+        await the_hub().assignments(turn.cluster).beyond(turn.assignment)
         return
     await the_hub().head(turn.cluster).beyond(turn.reached)
     await asyncio.sleep(PAUSE)  # what happens together is told together

@@ -166,7 +166,8 @@ class Hub:
     def assignments(self, cluster: str) -> Assignments:
         """The assignments of a cluster's jobs, to wait for."""
         if cluster not in self._assignments:
-            self._assignments[cluster] = Assignments(self.head(cluster), lambda jobs: self.in_thread(lambda: self._see(cluster, jobs)))
+            head = self.head(cluster)
+            self._assignments[cluster] = Assignments(cluster, head, lambda jobs: self.in_thread(lambda: self._see(cluster, jobs)))
         return self._assignments[cluster]
 
     def _see(self, cluster: str, jobs: Collection[str]) -> tuple[int, Generations]:

@@ -37,7 +37,7 @@ async def follow_job(hub: Hub, socket: Subscriber, cluster: str, job: str, after
                 socket.finish(DONE)
                 return
             known = max(known, assignment.generation)
-            await hub.assignments(cluster).beyond(job, known)
+            await hub.assignments(cluster).beyond((job, known))
     except (UnknownCluster, UnknownSubject):
         socket.close(GONE)
     except (ClusterError, DatabaseError) as error:

@@ -134,7 +134,7 @@ async def test_a_thousand_workers_wait_without_threads_and_all_hear_of_one_swap(
     _, first = await ask(token, job, "").answer()
     before = threading.active_count()
     callers = [ask(token, job, "after=1&wait=60") for _ in range(20)]
-    others = [asyncio.create_task(hub.the_hub().assignments(NAME).beyond(job, 1)) for _ in range(980)]
+    others = [asyncio.create_task(hub.the_hub().assignments(NAME).beyond((job, 1))) for _ in range(980)]
     await waiting(1_000)
     assert threading.active_count() <= before + 1  # the hub's own
     await swap(first["slots"][0]["node"])
