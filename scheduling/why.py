@@ -11,6 +11,7 @@ from clusters.eventlog.live import live
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log
 from scheduling.domain import why as domain
+from scheduling.domain.stalls import ShortSlice
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -32,6 +33,24 @@ class WouldStart(msgspec.Struct, frozen=True):
     at_us: int | None  # when it comes true by itself, as far as can be said
 
 
+class NearestDomain(msgspec.Struct, frozen=True):
+    """A domain in which a slice comes near to a place."""
+
+    domain: str
+    free: int  # nodes that it could have there
+
+
+class SliceLacks(msgspec.Struct, frozen=True):
+    """A slice of a running job that has lost nodes and has no place."""
+
+    slice: int
+    nodes: int  # of the whole slice
+    missing: int
+    domain: str  # where it is
+    free: int  # nodes there that it could have
+    best: list[NearestDomain]  # elsewhere, the most first
+
+
 class JobWhy(msgspec.Struct, frozen=True):
     """Why a job waits, and what would let it start."""
 
@@ -45,6 +64,7 @@ class JobWhy(msgspec.Struct, frozen=True):
     position: int | None  # in the queue, from 1
     waiting: int  # jobs in the queue
     reservation: Kept | None
+    lacks: list[SliceLacks]  # of a job that runs
     counterfactuals: list[WouldStart]
 
 
@@ -59,7 +79,7 @@ def job_why(cluster: str, job: str) -> JobWhy:
     if ended is None and next(default_log().about(cluster, job), None) is None:
         raise UnknownSubject(f"there is no job {job!r} in cluster {cluster}")
     outcome = ended.value if ended is not None else "ended"
-    return JobWhy(job, seq, now, outcome, "", f"it does not wait: it has {_HAS.get(outcome, 'ended')}", {}, None, 0, None, [])
+    return JobWhy(job, seq, now, outcome, "", f"it does not wait: it has {_HAS.get(outcome, 'ended')}", {}, None, 0, None, [], [])
 
 
 _HAS = {"finished": "finished", "failed": "failed", "cancelled": "been cancelled"}
@@ -78,8 +98,14 @@ def _answer(why: domain.Why, seq: int, now: Instant) -> JobWhy:
         position=why.position,
         waiting=why.waiting,
         reservation=Kept(list(kept.nodes), kept.starts_at, kept.expires_at, kept.reason) if kept else None,
+        lacks=[_lacks(short) for short in why.lacks],
         counterfactuals=[
             WouldStart(found.kind.value, found.text, msgspec.to_builtins(found.params), found.cost_gpu_hours, found.at)
             for found in why.counterfactuals
         ],
     )
+
+
+def _lacks(short: ShortSlice) -> SliceLacks:
+    best = [NearestDomain(domain, free) for domain, free in short.best]
+    return SliceLacks(short.slice, short.nodes, short.missing, short.domain, short.free, best)

@@ -36,7 +36,10 @@ COUNTED = {
     "best_free": "nodes free in the best domain",
     "group_nodes": "nodes in the best group",
     "best_gpus": "GPUs free on the best node",
+    "missing": "nodes that a slice lacks",
+    "home_free": "to spare where it is",
     "free_nodes": "nodes free for it",
+    "kept_for_job": "more kept for this job",
     "free_domains": "domains with such nodes",
     "empty_domains": "domains without other work",
     "free_gpus": "GPUs free for it",
@@ -126,7 +129,8 @@ def _waiting(cluster: str, job: JobFacts, waiting: Waiting) -> dict[str, Any]:
         "counts": counts,
         "starts": _starts(waiting),
         "kept": _kept(job.kept) if job.kept else None,
-        "answers_url": "" if job.state == JobState.STALLED else reverse("frontend:job-why", args=(cluster, job.id)),
+        "answers_url": reverse("frontend:job-why", args=(cluster, job.id)),
+        "does": "go on" if job.state == JobState.STALLED else "start",
     }
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusters.domain.jobs import JobState
 from scheduling.why import JobWhy, WouldStart
 
 #: Headings of the answers, by who can make them true.
 TITLES = {
     "end": "By itself",
+    "space": "By itself",
+    "plan": "By a plan",
     "time": "By itself",
     "after": "By itself",
     "quota": "By itself",
@@ -29,9 +32,11 @@ def why_context(why: JobWhy) -> dict[str, Any]:
     return {
         "job": {"id": why.job},
         "position": why.position,
-        "next": why.position is not None and not why.code,
+        "next": not why.code and (why.position is not None or why.state == JobState.STALLED),
         "queue": why.waiting,
         "kept": {"nodes": len(kept.nodes), "names": ", ".join(kept.nodes), "at_us": kept.starts_at_us} if kept else None,
+        "stalled": why.state == JobState.STALLED,
+        "lacks": why.lacks,
         "answers": [_answer(found) for found in why.counterfactuals],
     }
 

@@ -55,8 +55,8 @@ class Ends:
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
-        self._running = [(_end_of(trial, job), job) for job in trial.state.jobs.values() if job.held_nodes]
-        self._known: dict[str, Release] = {}
+        self._running = [(_end_of(trial, job), job) for job in trial.state.jobs.values() if job.held_nodes and job.id not in trial.left]
+        self._known = trial.releases
 
     def before(self, end: Instant | None) -> list[Release]:
         """What comes free before that time, in no order; all of it where there is none."""
@@ -67,10 +67,10 @@ class Ends:
 
     def of(self, job: Job) -> Release:
         """What comes free when the job, which has nodes, ends."""
-        release = self._known.get(job.id)
+        release, at = self._known.get(job.id), _end_of(self._trial, job)
         if release is None:
-            release = self._known[job.id] = _of_job(self._trial, job)
-        return release
+            release = self._known[job.id] = _of_job(self._trial, job, at)
+        return release if release.at == at else replace(release, at=at)
 
 
 def _order(release: Release) -> tuple[Instant, str]:
@@ -225,13 +225,13 @@ def over(trial: Trial, closure: Closure) -> Instant:
     return max(closure.until, trial.now) + LAUNCH + run_time(closure.job.request, trial.policy) + STOP
 
 
-def _of_job(trial: Trial, job: Job) -> Release:
+def _of_job(trial: Trial, job: Job, at: Instant) -> Release:
     space, topology = trial.space, trial.topology
     gpus = tuple(
         (topology.index[name], share) for name in job.held_nodes if (share := trial.state.nodes[name].shares.get(job.id)) is not None
     )
     return Release(
-        at=_end_of(trial, job),
+        at=at,
         job=job.id,
         masks={} if gpus else masks_of(space, job.held_nodes),
         gpus=gpus,

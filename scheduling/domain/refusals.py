@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.decision import Refusal
 from scheduling.domain.terms import HELD, QUOTA, held_words, quota_words
+from scheduling.domain.wording import many as _many
 
 INFEASIBLE = "infeasible"
 CAPACITY = "capacity-blocked"
@@ -78,7 +79,7 @@ def _infeasible(counts: Counts) -> str:
 
 
 def _node_reasons(counts: Counts) -> list[str]:
-    parts = [_need(counts)]
+    parts = [f"{_short(counts)}{_need(counts)}"]
     if "level" not in counts and "part" not in counts and "best_domain" in counts:
         parts.append(f"best is {counts['best_domain']} with {counts['best_free']}")
     if "best_group" in counts:
@@ -87,6 +88,14 @@ def _node_reasons(counts: Counts) -> list[str]:
         parts.append(f"{_many(counts['empty_domains'], 'domain')} without other work")
     parts.append(f"{_many(counts['free_nodes'], 'node')} free in {_many(counts['free_domains'], 'domain')}")
     return parts + _kept(counts)
+
+
+def _short(counts: Counts) -> str:
+    """What a slice lacks where it is, of a job that runs."""
+    if "missing" not in counts:
+        return ""
+    has = f"{counts['home']} has {counts['home_free'] or 'none'} to spare"
+    return f"slice {counts['slice']} lacks {counts['missing']} of its {_many(counts['of'], 'node')} and {has}; elsewhere it "
 
 
 def _need(counts: Counts) -> str:
@@ -105,7 +114,7 @@ def _need(counts: Counts) -> str:
 
 
 def _gpu_reasons(counts: Counts) -> list[str]:
-    parts = [f"needs 1 node with {_many(counts['gpus'], 'GPU')} free"]
+    parts = [f"{_short(counts)}needs 1 node with {_many(counts['gpus'], 'GPU')} free"]
     if "best_node" in counts:
         parts.append(f"best is {counts['best_node']} with {counts['best_gpus']}")
     parts.append(f"{_many(counts['free_gpus'], 'GPU')} free")
@@ -113,14 +122,11 @@ def _gpu_reasons(counts: Counts) -> list[str]:
 
 
 def _kept(counts: Counts) -> list[str]:
-    kept = counts["spares_kept"]
-    return [f"{_many(kept, 'more node')} kept as {'a spare' if kept == 1 else 'spares'}"] if kept else []
+    kept, own = counts["spares_kept"], counts.get("kept_for_job", 0)
+    parts = [f"{_many(kept, 'more node')} kept as {'a spare' if kept == 1 else 'spares'}"] if kept else []
+    return [*parts, f"{_many(own, 'more node')} kept for this job"] if own else parts
 
 
 def _conditions(counts: Counts) -> list[str]:
     out = [(counts[key], words) for key, words in _OUT.items() if key in counts]
     return [", ".join(f"{_many(count, 'node') if not place else count} {words}" for place, (count, words) in enumerate(out))] if out else []
-
-
-def _many(count: int | str, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -19,7 +19,7 @@ from clusters.domain.reservations import Reservation, is_claim
 from clusters.domain.setting import Backfill
 from clusters.domain.space import Space
 from clusters.domain.space_events import ReservationExpired, SpaceFreed, SpaceReserved
-from clusters.domain.state import Job
+from clusters.domain.state import Job, Node
 from scheduling.domain.forecast import Outlook, earliest_start, give, over
 from scheduling.domain.limits import LAUNCH, STOP, ends_by, planned_end, run_time
 from scheduling.domain.placement import Placement, place_shape
@@ -102,7 +102,7 @@ def _nodes_are_sound(trial: Trial, kept: Reservation) -> bool:
         if node is None or not node.placeable or name not in trial.topology.index:
             return False
         domain, bit = trial.space.locate(trial.topology.index[name])
-        if trial.space.used[domain] & bit and not (node.job or node.shares or name in placed):
+        if trial.space.used[domain] & bit and not (_held_by(trial, node) or name in placed):
             return False
     return all(placed.get(name, kept.starts_at) <= kept.starts_at for name in kept.nodes)
 
@@ -141,8 +141,12 @@ def _nobody_else_is_promised(trial: Trial, kept: Reservation, job: Job) -> bool:
 
 def _holders(trial: Trial, kept: Reservation) -> list[Job]:
     nodes = (trial.state.nodes[name] for name in kept.nodes if name in trial.state.nodes)  # one may be gone by now
-    names = sorted({name for node in nodes for name in ((node.job,) if node.job else node.shares)})
+    names = sorted({name for node in nodes for name in _held_by(trial, node)})
     return [trial.state.jobs[name] for name in names]
+
+
+def _held_by(trial: Trial, node: Node) -> set[str]:
+    return ({node.job} if node.job else set(node.shares)) - trial.left
 
 
 def _is_leaving(trial: Trial, holder: Job) -> bool:

@@ -21,7 +21,7 @@ from clusters.domain.space_events import SpaceReserved
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.causes import with_cause
 from scheduling.domain.feasibility import could_never_fit, whole_space
-from scheduling.domain.forecast import Ends
+from scheduling.domain.forecast import Ends, Release
 from scheduling.domain.limits import ends_by
 from scheduling.domain.placement import Placement, place
 from scheduling.domain.refusals import INFEASIBLE, with_conditions
@@ -38,6 +38,7 @@ class Trial:
         self.space = state.space.fork()
         self.topology = self.space.topology
         self.stopping: set[str] = set()  # jobs that this decision asks to stop, or that are gone in a what-if
+        self.left: set[str] = set()  # of these, jobs that have left their nodes already, in a what-if
         self.given_back: dict[str, int] = {}  # GPUs that teams hold no more in a what-if
         self.promised: dict[int, int] = {}  # domain -> nodes of it that slices which lack some wait for
         self.short: set[str] = set()  # jobs that lack nodes and have got none
@@ -45,6 +46,7 @@ class Trial:
         self.kept: dict[str, Reservation] = dict(state.reservations)  # as this decision leaves them
         self.passed: set[str] = set()  # jobs that nodes are kept for, whose turn has come, and that wait on
         self.withdrawn: set[str] = set()  # jobs that wait no more in a what-if
+        self.releases: dict[str, Release] = {}  # what jobs that run give back; of the state alone, so that all forks share it
         self._views: Views | None = None
         self._ends: Ends | None = None
 
@@ -53,7 +55,7 @@ class Trial:
         twin = copy(self)
         twin.space = self.space.fork()
         twin.stopping, twin.short, twin.promised = set(self.stopping), set(self.short), dict(self.promised)
-        twin.given_back, twin.taken = dict(self.given_back), list(self.taken)
+        twin.left, twin.given_back, twin.taken = set(self.left), dict(self.given_back), list(self.taken)
         twin.kept, twin.passed, twin.withdrawn = dict(self.kept), set(self.passed), set(self.withdrawn)
         twin._views = twin._ends = None
         return twin

@@ -104,7 +104,7 @@ class Views:
         if mask is None:
             mask = sum(closure.bit for closure in self._binding(key[1]) if key[0] is None or closure.until < key[0])
             self._known[key] = mask
-        return mask & ~self._own(job)
+        return mask & ~self.kept_for(job)
 
     def closed_for_good(self, job: Job, *, behind: bool = True) -> int:
         """Mask of the closures that bind the job's start at times to come, however long it runs.
@@ -112,7 +112,7 @@ class Views:
         Without those `behind` it: of jobs with as many points, whose turn comes later.
         """
         points = points_of(self._policy, job.request, job) + (not behind)
-        return sum(closure.bit for closure in self._binding(points)) & ~self._own(job)
+        return sum(closure.bit for closure in self._binding(points)) & ~self.kept_for(job)
 
     def racks_closed_to(self, request: JobRequest) -> int:
         """Mask of the closed racks that bind a request, and of nothing else: for work that runs, and needs other nodes."""
@@ -126,7 +126,8 @@ class Views:
     def _binding(self, points: int) -> Iterator[Closure]:
         return (closure for closure in self._closures if closure.passed or closure.points is None or points <= closure.points)
 
-    def _own(self, job: Job | None) -> int:
+    def kept_for(self, job: Job | None) -> int:
+        """Mask of the closure of what is kept for the job."""
         closure = self._kept.get(job.id) if job is not None else None
         return 0 if closure is None else closure.bit
 

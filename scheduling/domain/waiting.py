@@ -9,6 +9,7 @@ from clusters.domain.decision import Refusal
 from clusters.domain.jobs import QUEUED, JobState
 from clusters.domain.state import Job
 from scheduling.domain.quotas import terms_now
+from scheduling.domain.stalls import is_stalled, stalled_now
 from scheduling.domain.terms import HELD
 from scheduling.domain.trial import Trial
 
@@ -16,14 +17,16 @@ from scheduling.domain.trial import Trial
 def refusal_now(trial: Trial, job: Job) -> Refusal | None:
     """What keeps a held or blocked job from nodes; None for any other. One untouched trial serves all jobs of a page.
 
-    Where the job is stalled, or would fit by now and only the next pass is to come, that is the refusal that was told last.
+    Where the job would fit by now and only the next pass is to come, that is the refusal that was told last.
     """
     if job.state is JobState.HELD:
         return Refusal(code=HELD, message=f"held: {job.reason}" if job.reason else "submitted on hold")
     if not job.blocked:
         return None
     told = Refusal(code=job.blocked, counts=job.counts)
-    return told if job.state not in QUEUED else counted(trial, job) or told
+    if is_stalled(job):
+        return stalled_now(trial, job) or told
+    return counted_apart(trial, job) or told if job.state in QUEUED else told
 
 
 def counted(trial: Trial, job: Job) -> Refusal | None:
@@ -33,3 +36,23 @@ def counted(trial: Trial, job: Job) -> Refusal | None:
         return terms
     outcome = trial.place(job.request, job)
     return trial.final(job.request, outcome, job) if isinstance(outcome, Refusal) else None
+
+
+def counted_apart(trial: Trial, job: Job) -> Refusal | None:
+    """The same, with what is free beside the nodes that are kept for the job itself, and the free ones of those apart.
+
+    Others get what is kept for it once it asks for something else: so what it is told of free nodes is what other requests would find.
+    """
+    refusal, views = counted(trial, job), trial.views
+    closed = views.closed_to(job.request, job)
+    own = views.kept_for(job)
+    if refusal is None or not own or "free_nodes" not in refusal.counts:
+        return refusal
+    kept = sum((trial.space.free[domain] & mask).bit_count() for closure in views.closures(own) for domain, mask in closure.masks.items())
+    beside = trial.place_in(views.space(closed | own), job.request)
+    if not kept or not isinstance(beside, Refusal):
+        return refusal
+    counts = {**trial.reasons(beside).counts, "kept_for_job": kept}
+    if "min_spares" in refusal.counts:
+        counts["min_spares"] = refusal.counts["min_spares"]
+    return Refusal(code=refusal.code, message=refusal.message, counts=dict(sorted(counts.items())))

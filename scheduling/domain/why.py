@@ -10,11 +10,12 @@ from clusters.domain.ids import Instant
 from clusters.domain.jobs import QUEUED, JobState
 from clusters.domain.reservations import Reservation
 from clusters.domain.state import ClusterState, Job
-from scheduling.domain.counterfactuals import Counterfactual, counterfactuals, starts_next
+from scheduling.domain.counterfactuals import Counterfactual, outlook
 from scheduling.domain.refusals import explain
+from scheduling.domain.stalls import ShortSlice, is_stalled, short_slices
 from scheduling.domain.trial import Trial
 from scheduling.domain.turns import in_order
-from scheduling.domain.waiting import counted, refusal_now
+from scheduling.domain.waiting import counted_apart, refusal_now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,18 +30,16 @@ class Why:
     position: int | None = None  # in the queue, from 1
     waiting: int = 0  # jobs in the queue
     reservation: Reservation | None = None
+    lacks: tuple[ShortSlice, ...] = ()  # of a job that runs
     counterfactuals: tuple[Counterfactual, ...] = ()
 
 
 def why(state: ClusterState, job: Job, now: Instant) -> Why:
     """The whole answer for a living job. The state is left as it is."""
     trial = Trial(state, now)
-    refusal = refusal_now(trial, job)
     order = in_order(trial) if job.state in QUEUED else []
-    found = counterfactuals(state, job, now)
-    starting = job.state in QUEUED and not found and starts_next(state, job, now)
-    if job.state in QUEUED:
-        refusal = None if starting else counted(trial, job) or refusal
+    starting, found = outlook(state, job, now)
+    refusal = None if starting else (counted_apart(trial, job) if job.state in QUEUED else None) or refusal_now(trial, job)
     return Why(
         job=job.id,
         state=job.state,
@@ -50,6 +49,7 @@ def why(state: ClusterState, job: Job, now: Instant) -> Why:
         position=order.index(job.id) + 1 if job.id in order else None,
         waiting=len(order),
         reservation=state.reservations.get(job.id),
+        lacks=short_slices(trial, job) if is_stalled(job) else (),
         counterfactuals=found,
     )
 
@@ -58,5 +58,5 @@ def _text(job: Job, refusal: Refusal | None, *, starting: bool) -> str:
     if refusal is not None:
         return explain(refusal)
     if starting:
-        return "it starts with the next pass"
+        return "it goes on with the next pass" if is_stalled(job) else "it starts with the next pass"
     return "jobs ahead of it take the room that there is" if job.state in QUEUED else f"it does not wait: it is {job.state}"

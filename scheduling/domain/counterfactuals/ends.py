@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from clusters.domain.ids import MINUTE, Instant
 from clusters.domain.jobs import ACTIVE, JobState
 from clusters.domain.state import Job
-from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question, gone, listed, placements, span
+from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question, gone, placements
 from scheduling.domain.forecast import earliest_start
 from scheduling.domain.limits import planned_end
+from scheduling.domain.wording import about, listed
 
 
 def ends(question: Question) -> Counterfactual | None:
     """The earliest time at which enough work has ended for the job, and the jobs whose end it takes."""
-    return _as_reserved(question) or _searched(question)
+    return (None if question.stalled else _as_reserved(question)) or _searched(question)
 
 
 def _as_reserved(question: Question) -> Counterfactual | None:
@@ -27,7 +28,7 @@ def _as_reserved(question: Question) -> Counterfactual | None:
     nodes = kept.nodes if kept is not None else outlook.nodes if outlook is not None else ()
     on_them = (question.state.nodes[name] for name in nodes if name in question.state.nodes)
     names = {name for node in on_them for name in ((node.job,) if node.job else node.shares)}
-    jobs = [job for _, job in _by_end(question) if job.id in names]
+    jobs = [job for _, job in question.shared.by_end if job.id in names]
     if not jobs:
         return None
     at = planned_end(jobs[-1], question.state.policy, question.now)
@@ -37,7 +38,7 @@ def _as_reserved(question: Question) -> Counterfactual | None:
 def _searched(question: Question) -> Counterfactual | None:
     """The answer found by trying what would be there after more and more ends: as few as there is room for it, then those that jobs ahead
     of it need too."""
-    running = _by_end(question)
+    running = question.shared.by_end
     jobs = [job for _, job in running]
     enough = _first_room(question, jobs)
     if not enough:
@@ -54,15 +55,8 @@ def _searched(question: Question) -> Counterfactual | None:
 
 def _do(question: Question, jobs: Sequence[Job], at: Instant) -> bool:
     """Whether the job starts at that time if these alone have ended, and if all have that should have by then: others ask for that room."""
-    due = [job for end, job in _by_end(question) if end <= at]
+    due = [job for end, job in question.shared.by_end if end <= at]
     return question.starts(gone(jobs), at=at) and (len(due) == len(jobs) or question.starts(gone(due), at=at))
-
-
-def _by_end(question: Question) -> list[tuple[Instant, Job]]:
-    """Jobs that hold nodes, by when they give them back."""
-    state, now = question.state, question.now
-    held = ((planned_end(job, state.policy, now), job) for job in state.jobs.values() if job.held_nodes)
-    return sorted(held, key=lambda pair: (pair[0], pair[1].seq))
 
 
 def _first_room(question: Question, jobs: Sequence[Job]) -> int:
@@ -83,7 +77,7 @@ def _told(question: Question, jobs: Sequence[Job], at: Instant) -> Counterfactua
     names = tuple(job.id for job in jobs)
     guessed = any(job.request.time_limit_s is None and job.request.expected_run_s is None for job in jobs if job.state in ACTIVE)
     stopping = all(job.state is JobState.STOPPING for job in jobs)
-    when = "as soon as" if at - question.now < MINUTE else f"in about {span(at - question.now)}, when"
+    when = "as soon as" if at - question.now < MINUTE else f"in about {about(at - question.now)}, when"
     verb = ("has stopped" if len(names) == 1 else "have stopped") if stopping else ("ends" if len(names) == 1 else "end")
     doubt = ", taken to run as long as the policy says" if guessed and at > question.now else ""
-    return Counterfactual(kind=Kind.END, text=f"it starts {when} {listed(names)} {verb}{doubt}", params={"jobs": names}, at=at)
+    return Counterfactual(kind=Kind.END, text=f"{question.will} {when} {listed(names)} {verb}{doubt}", params={"jobs": names}, at=at)

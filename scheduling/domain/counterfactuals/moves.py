@@ -12,17 +12,21 @@ from typing import NamedTuple
 
 from clusters.domain.decision import Refusal
 from clusters.domain.disruption import age_of_work
+from clusters.domain.events import Payload
 from clusters.domain.ids import Duration
-from clusters.domain.job_events import SliceAssignment
+from clusters.domain.job_events import NodeSwapped, SliceAssignment, SliceMoved
+from clusters.domain.space_events import SpaceReserved
 from clusters.domain.state import Job
 from clusters.domain.teams import class_of
-from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, gone, gpu_hours, listed
-from scheduling.domain.moving import Work, frees, movable_groups, names_of, price, take_away, work_by_domain
+from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, gone
+from scheduling.domain.moving import Work, frees, movable_groups, names_of, price, take_away
 from scheduling.domain.placement import place_shape
 from scheduling.domain.preemption import gpus_held, may_be_preempted
+from scheduling.domain.recovery import recover_job
 from scheduling.domain.shape import Shape, shape_of, slice_shape
 from scheduling.domain.tethers import tether
 from scheduling.domain.trial import Trial
+from scheduling.domain.wording import in_gpu_hours, listed
 
 #: Domains for which moves are proven, the cheapest first.
 MOST_PROOFS = 24
@@ -54,22 +58,29 @@ def moves(question: Question) -> Counterfactual | None:
 
 
 def _shape(question: Question) -> Shape | None:
-    """The shape of a request for whole nodes; work below a node makes no room by domains."""
-    shape = shape_of(question.state.topology, question.request, question.state.policy)
+    """The shape of what has no place: a request for whole nodes, or a slice of it. Work below a node makes no room by domains."""
+    state, job = question.state, question.job
+    if question.stalled:
+        size = next(len(part.nodes) for part in job.slices if part.lost)
+        return None if job.slices[0].gpus else slice_shape(state.topology, question.request, state.policy, size)
+    shape = shape_of(state.topology, question.request, state.policy)
     return None if isinstance(shape, Refusal) or shape.gpus else shape
 
 
 def _lacking(question: Question, shape: Shape, domain: int) -> int:
-    """Nodes that must leave the domain at least, for one more slice to fit."""
+    """Nodes that must leave the domain at least, for one more slice to fit, or for one that is there to be whole again."""
     space, policy = question.state.space, question.state.policy
     kept = space.owed(domain, policy) if shape.small else 0
-    return min(shape.sizes) + max(shape.floor, kept) - space.count[domain]
+    whole = min(shape.sizes) + max(shape.floor, kept)
+    name = question.state.topology.domains[domain].name
+    lost = [len(part.lost) for part in question.job.slices if part.lost and part.domain == name] if question.stalled else []
+    return min([whole, *lost]) - space.count[domain]
 
 
 def _options(question: Question, shape: Shape) -> list[_Option]:
     state, topology = question.state, question.state.topology
     found: list[_Option] = []
-    for name, work in work_by_domain(state).items():
+    for name, work in question.shared.work.items():
         domain = topology.domain_index.get(name)
         if domain is None or (lacking := _lacking(question, shape, domain)) <= 0:
             continue
@@ -109,10 +120,8 @@ def _new_places(question: Question, option: _Option) -> list[SliceAssignment] | 
     """Where the work would run, beside the job that waits for its nodes; None unless all of it has a place."""
     trial = question.fork(_taken_away(option))
     question.tries -= 1
-    own = trial.place(question.request, question.job)
-    if isinstance(own, Refusal):
+    if not _settles(question, trial):
         return None
-    trial.take(question.request, own)
     places: list[SliceAssignment] = []
     for job, number in option.work:
         shape = slice_shape(trial.topology, job.request, trial.policy, len(job.slices[number].nodes))
@@ -123,6 +132,17 @@ def _new_places(question: Question, option: _Option) -> list[SliceAssignment] | 
         _settle(trial, job, outcome[0])
         places.append(outcome[0])
     return places
+
+
+def _settles(question: Question, trial: Trial) -> bool:
+    """Whether the job has room there, and takes it."""
+    if question.stalled:
+        return question.has_room(trial)
+    own = trial.place(question.request, question.job)
+    if isinstance(own, Refusal):
+        return False
+    trial.take(question.request, own)
+    return True
 
 
 def _taken_away(option: _Option) -> Change:
@@ -156,8 +176,8 @@ def _told_moves(question: Question, option: _Option, places: Sequence[SliceAssig
     names = list(dict.fromkeys(job.id for job, _ in option.work))
     where = list(dict.fromkeys(place.domain for place in places))
     home = question.state.topology.domains[option.domain].name
-    text = f"it would start if {listed(names)} moved from {home} to {listed(where)}"
-    cost = gpu_hours(option.cost)
+    text = f"{question.would} if {listed(names)} moved from {home} to {listed(where)}"
+    cost = in_gpu_hours(option.cost)
     return Counterfactual(kind=Kind.MOVE, text=text, params={"jobs": tuple(names), "moves": tuple(pieces)}, cost_gpu_hours=cost)
 
 
@@ -179,7 +199,9 @@ def preemptions(question: Question) -> Counterfactual | None:
 def _victims(question: Question) -> list[Job]:
     """Work that may give way to the job, the cheapest first."""
     state, own = question.state, _priority(question, question.job)
-    found = [job for job in state.jobs.values() if may_be_preempted(state.policy, job) and _priority(question, job) < own]
+    equals = question.stalled  # work that runs and lacks nodes goes before equal work, as plans have it
+    among = (job for job in state.jobs.values() if job is not question.job and may_be_preempted(state.policy, job))
+    found = [job for job in among if _priority(question, job) < own + equals]
     return sorted(found, key=lambda job: (_lost(question, job), job.seq))
 
 
@@ -213,9 +235,21 @@ def _by_domain(question: Question, victims: Sequence[Job]) -> list[list[Job]]:
 
 def _told_victims(question: Question, jobs: Sequence[Job]) -> Counterfactual:
     names = tuple(job.id for job in jobs)
-    trial = question.fork(gone(jobs))
-    outcome = trial.place(question.request, question.job)
-    nodes = () if isinstance(outcome, Refusal) else tuple(name for part in outcome for name in part.nodes)
-    text = f"it would start if {listed(names)} gave way, of less priority"
-    cost = gpu_hours(sum(_lost(question, job) for job in jobs))
+    nodes = _nodes_got(question, question.fork(gone(jobs)))
+    text = f"{question.would} if {listed(names)} gave way, of {'no higher' if question.stalled else 'less'} priority"
+    cost = in_gpu_hours(sum(_lost(question, job) for job in jobs))
     return Counterfactual(kind=Kind.PREEMPT, text=text, params={"jobs": names, "nodes": nodes}, cost_gpu_hours=cost)
+
+
+def _nodes_got(question: Question, trial: Trial) -> tuple[str, ...]:
+    """The nodes that the job would have in this trial, or that its slices would for those they lost."""
+    if question.stalled:
+        return tuple(name for event in recover_job(trial, question.job).events for name in _nodes_of(event))
+    outcome = trial.place(question.request, question.job)
+    return () if isinstance(outcome, Refusal) else tuple(name for part in outcome for name in part.nodes)
+
+
+def _nodes_of(event: Payload) -> tuple[str, ...]:
+    if isinstance(event, NodeSwapped):
+        return (event.new,)
+    return event.assignment.nodes if isinstance(event, SliceMoved) else event.nodes if isinstance(event, SpaceReserved) else ()

@@ -2,6 +2,9 @@
 
 Both work on forks and never touch the state. `fits` asks placement alone and is cheap: it is for searching. `starts` runs the pass: jobs
 ahead of this one take what they can first, as they would in truth. No answer is given that `starts` has not borne out.
+
+A job of which a slice has lost nodes and has no place asks the same: what would let it go on? Then placement is that of its lost slots, and
+the jobs ahead are those that lack nodes, too, and are more urgent.
 """
 
 from __future__ import annotations
@@ -9,21 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
 from clusters.domain.decision import Refusal
-from clusters.domain.ids import HOUR, MINUTE, Duration, Instant
+from clusters.domain.ids import Instant
 from clusters.domain.job_events import JobPlaced
 from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState, Job
-from scheduling.domain.limits import limit_of
+from scheduling.domain.forecast import Release
+from scheduling.domain.limits import limit_of, planned_end
+from scheduling.domain.moving import Work, work_by_domain
 from scheduling.domain.preemption import gpus_held
 from scheduling.domain.queue import place_steps
 from scheduling.domain.quotas import Quotas, gpus_asked
-from scheduling.domain.recovery import recover
+from scheduling.domain.recovery import recover, recover_job, recovered
 from scheduling.domain.releasing import release
 from scheduling.domain.reservations import expire, make_way
+from scheduling.domain.stalls import is_stalled
 from scheduling.domain.trial import Trial
 
 #: Placements tried for one kind of answer, a fraction of a millisecond each.
@@ -48,6 +55,8 @@ class Kind(StrEnum):
     END = "end"  # running jobs had ended
     MOVE = "move"  # running work was elsewhere
     PREEMPT = "preempt"  # running work of less priority waited instead
+    PLAN = "plan"  # a plan that there is was carried out
+    SPACE = "space"  # what is kept for others was anybody's again
     SLICE = "slice"  # its slices were smaller
     SIZE = "size"  # it asked for less
     POLICY = "policy"  # a setting of the policy was lower
@@ -64,16 +73,54 @@ class Counterfactual:
     at: Instant | None = None  # when it comes true by itself, as far as can be said
 
 
+class Shared:
+    """What the answers of all kinds to one job's question look up, each once."""
+
+    def __init__(self, state: ClusterState, job: Job, now: Instant) -> None:
+        self._state = state
+        self._job = job
+        self._now = now
+        self.releases: dict[str, Release] = {}
+        self.settled: Trial | None = None
+
+    @cached_property
+    def by_end(self) -> list[tuple[Instant, Job]]:
+        """The other jobs that hold nodes, by when they give them back."""
+        others = (job for job in self._state.jobs.values() if job.held_nodes and job is not self._job)
+        held = ((planned_end(job, self._state.policy, self._now), job) for job in others)
+        return sorted(held, key=lambda pair: (pair[0], pair[1].seq))
+
+    @cached_property
+    def work(self) -> dict[str, list[Work]]:
+        """The slices of all jobs, by their domains."""
+        return work_by_domain(self._state)
+
+
 class Question:
     """What would start this job? One for each kind of answer: each has its own bounds."""
 
-    def __init__(self, state: ClusterState, job: Job, now: Instant, shared: dict[str, Trial] | None = None) -> None:
-        self._shared = {} if shared is None else shared
+    def __init__(self, state: ClusterState, job: Job, now: Instant, shared: Shared | None = None) -> None:
+        self.shared = Shared(state, job, now) if shared is None else shared
         self.state = state
         self.job = job
         self.now = now
         self.tries = MOST_TRIES
         self.passes = MOST_PASSES
+
+    @property
+    def stalled(self) -> bool:
+        """Whether the job runs, and a slice of it lacks nodes."""
+        return is_stalled(self.job)
+
+    @property
+    def would(self) -> str:
+        """What the job would do, with the words before it."""
+        return "it would go on" if self.stalled else "it would start"
+
+    @property
+    def will(self) -> str:
+        """The same of what comes by itself."""
+        return "it goes on" if self.stalled else "it starts"
 
     @property
     def request(self) -> JobRequest:
@@ -83,6 +130,7 @@ class Question:
     def fork(self, change: Change | None = None, *, at: Instant | None = None) -> Trial:
         """The state as it is, or as it would be with the change, now or later; by then, what has a time limit has run to it."""
         trial = Trial(self.state, self.now if at is None else at)
+        trial.releases = self.shared.releases
         if change is not None:
             change(trial)
         if at is not None:
@@ -92,18 +140,25 @@ class Question:
 
     def fits(self, change: Change | None = None) -> bool:
         """Whether the change makes room for the job, and its team may have so much; no, once the bound is reached."""
-        return self._may_try() and self._room(self.fork(change), self.request)
+        return self._may_try() and self.has_room(self.fork(change))
 
     def fits_in(self, trial: Trial, request: JobRequest) -> bool:
         """The same for another request in a space that is as it should be already."""
         return self._may_try() and self._room(trial, request)
+
+    def has_room(self, trial: Trial) -> bool:
+        """Whether the job has room in this trial, which is spent by asking."""
+        return recover_job(trial, self.job).lacks is None if self.stalled else self._room(trial, self.request)
 
     def starts(self, change: Change | None = None, *, at: Instant | None = None) -> bool:
         """Whether the pass places the job, in its turn, once the change is made; no, once the bound is reached."""
         if self.passes <= 0:
             return False
         self.passes -= 1
-        return any(event.job == self.job.id for event in placements(self.fork(change, at=at), until=self.job.id))
+        trial = self.fork(change, at=at)
+        if self.stalled:
+            return any(job is self.job and found.lacks is None for job, found in recovered(trial))
+        return any(event.job == self.job.id for event in placements(trial, until=self.job.id))
 
     @property
     def settled(self) -> Trial:
@@ -111,13 +166,12 @@ class Question:
 
         It is for placing only, and the same for all kinds of answers.
         """
-        if "settled" not in self._shared:
-            trial = self.fork()
+        if self.shared.settled is None:
+            trial = self.shared.settled = self.fork(gone([self.job]) if self.stalled else None)
             trial.withdraw(self.job.id)
             for _ in placements(trial):
                 pass
-            self._shared["settled"] = trial
-        return self._shared["settled"]
+        return self.shared.settled
 
     def _may_try(self) -> bool:
         self.tries -= 1
@@ -173,6 +227,7 @@ def gone(jobs: Sequence[Job]) -> Change:
         for job in jobs:
             release(trial, job)
             trial.stopping.add(job.id)
+            trial.left.add(job.id)
             team = job.request.team
             trial.given_back[team] = trial.given_back.get(team, 0) + gpus_held(trial.state, job)
 
@@ -185,23 +240,3 @@ def placements(trial: Trial, until: str = "") -> Iterator[JobPlaced]:
     for event in chain.from_iterable(steps):
         if isinstance(event, JobPlaced):
             yield event
-
-
-def gpu_hours(amount: Duration) -> float:
-    """GPU-time in hours, as people read it."""
-    return round(amount / HOUR, 2)
-
-
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """A few names as people read them: "a, b and 5 more"."""
-    if len(names) > most + 1:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def span(duration: Duration) -> str:
-    """A time to come, roughly: "40 min", "3 h", "2 d"."""
-    minutes = round(duration / MINUTE)
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{round(minutes / 60)} h" if minutes < 48 * 60 else f"{round(minutes / 1440)} d"

@@ -8,11 +8,12 @@ from itertools import accumulate
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobState
 from clusters.domain.state import Job
-from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question, gone, listed, placements, span
+from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question, gone, placements
 from scheduling.domain.limits import planned_end
 from scheduling.domain.preemption import gpus_held
 from scheduling.domain.quotas import Quotas, gpus_asked
 from scheduling.domain.trial import Trial
+from scheduling.domain.wording import about, listed, many
 
 
 def released(question: Question) -> Counterfactual | None:
@@ -35,7 +36,7 @@ def others_finished(question: Question) -> Counterfactual | None:
     if _early(question, at or question.now) or not _room(question, question.fork(gone(running), at=at)):
         return None
     names = tuple(other.id for other in awaited)
-    when = f" in about {span(at - question.now)}," if at is not None and at > question.now else ""
+    when = f" in about {about(at - question.now)}," if at is not None and at > question.now else ""
     text = f"it starts{when} when {listed(names)} {'has' if len(names) == 1 else 'have'} finished"
     return Counterfactual(kind=Kind.AFTER, text=text, params={"jobs": names}, at=at)
 
@@ -47,7 +48,7 @@ def time_come(question: Question) -> Counterfactual | None:
         return None
     if not question.starts(at=start):
         return None
-    text = f"it starts in about {span(start - question.now)}, when its time has come"
+    text = f"it starts in about {about(start - question.now)}, when its time has come"
     return Counterfactual(kind=Kind.TIME, text=text, params={"not_before": start}, at=start)
 
 
@@ -71,8 +72,8 @@ def team_uses_less(question: Question) -> Counterfactual | None:
 def _told_quota(question: Question, jobs: Sequence[Job], gpus: int) -> Counterfactual:
     team, names, at = question.request.team, tuple(job.id for job in jobs), _end(question, jobs[-1])
     whose = f"team {team}" if team else "work of no team"
-    when = f" in about {span(at - question.now)}," if at > question.now else ""
-    text = f"it starts{when} when {whose} has freed {gpus} GPUs, those of {listed(names)}"
+    when = f" in about {about(at - question.now)}," if at > question.now else ""
+    text = f"it starts{when} when {whose} has freed {many(gpus, 'GPU')}, those of {listed(names)}"
     return Counterfactual(kind=Kind.QUOTA, text=text, params={"team": team, "gpus": gpus, "jobs": names}, at=at)
 
 

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.state import Node
-from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, listed
+from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question
 from scheduling.domain.trial import Trial
+from scheduling.domain.wording import listed
 
-#: Conditions that end: somebody repairs, releases or undrains the node, or it answers again.
-RETURNING = frozenset(
-    {Condition.FAILED, Condition.IN_REPAIR, Condition.QUARANTINED, Condition.DRAINING, Condition.SUSPECT, Condition.UNKNOWN}
-)
+#: Conditions that end: somebody releases or undrains the node, which takes a word; or it is repaired, or answers again.
+BY_WORD = frozenset({Condition.QUARANTINED, Condition.DRAINING})
+RETURNING = BY_WORD | {Condition.FAILED, Condition.IN_REPAIR, Condition.SUSPECT, Condition.UNKNOWN}
 
 Nodes = tuple[int, ...]
 
 
 def repairs(question: Question) -> Counterfactual | None:
-    """The fewest nodes, up to two, whose return alone lets the job start; of several the first by place."""
+    """The fewest nodes, up to two, whose return alone lets the job start; of several, those that take but a word, then by place."""
     out = _out_of_service(question)
     for nodes in _enough(question, out):
         if question.starts(_back([nodes])):
@@ -27,18 +27,18 @@ def repairs(question: Question) -> Counterfactual | None:
 
 
 def _out_of_service(question: Question) -> list[Nodes]:
-    """The first two such nodes of each domain, by place in the topology.
+    """The first two such nodes of each domain, by what it takes and by place in the topology.
 
     No more than two return, and the nodes of one domain do the same for it, if they have as many GPUs.
     """
     topology = question.state.topology
-    found: dict[tuple[int, int], Nodes] = {}
+    found: dict[tuple[int, int], list[tuple[bool, int]]] = {}
     for node in question.state.nodes.values():
         if _may_return(node):
             index = topology.index[node.name]
-            alike = (topology.domain_of[index], node.gpus)
-            found[alike] = (*found.get(alike, ()), index)
-    return sorted(tuple(sorted(nodes)[:2]) for nodes in found.values())
+            found.setdefault((topology.domain_of[index], node.gpus), []).append((node.condition not in BY_WORD, index))
+    firsts = sorted(sorted(nodes)[:2] for nodes in found.values())
+    return [tuple(index for _, index in nodes) for nodes in firsts]
 
 
 def _may_return(node: Node) -> bool:
@@ -73,7 +73,7 @@ def _told(question: Question, nodes: Nodes) -> Counterfactual:
     names = [question.state.topology.nodes[index].name for index in nodes]
     words = [f"{name} ({question.state.nodes[name].condition.replace('_', ' ')})" for name in names]
     what = f"node {words[0]} were" if len(words) == 1 else f"nodes {listed(words)} were"
-    return Counterfactual(kind=Kind.REPAIR, text=f"it would start if {what} back in service", params={"nodes": tuple(names)})
+    return Counterfactual(kind=Kind.REPAIR, text=f"{question.would} if {what} back in service", params={"nodes": tuple(names)})
 
 
 def open_racks(question: Question) -> Counterfactual | None:
@@ -81,7 +81,7 @@ def open_racks(question: Question) -> Counterfactual | None:
     for rack in question.fitting(sorted(question.state.closed_racks), lambda racks: _open(question, racks)):
         if question.starts(_open(question, [rack])):
             word = question.state.racks[rack].service.state.replace("_", " ")
-            return Counterfactual(kind=Kind.OPEN, text=f"it would start if rack {rack} ({word}) were open", params={"rack": rack})
+            return Counterfactual(kind=Kind.OPEN, text=f"{question.would} if rack {rack} ({word}) were open", params={"rack": rack})
     return None
 
 

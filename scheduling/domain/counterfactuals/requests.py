@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from clusters.domain.decision import Refusal
+from clusters.domain.disruption import age_of_work
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
 from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question
+from scheduling.domain.preemption import gpus_held
 from scheduling.domain.shape import shape_of
 from scheduling.domain.trial import Trial
+from scheduling.domain.wording import in_gpu_hours, many
 
 #: Sizes tried from the largest on, and as many again at most between two of them.
 MOST_SIZES = 64
@@ -27,8 +30,8 @@ def smaller_slices(question: Question) -> Counterfactual | None:
         wanted = _variant(question.request, max_slice=largest - 1)
         largest = _largest_slice(question, wanted) if wanted is not None else 0
         if wanted is not None and largest and question.fits_in(trial, wanted):
-            text = f"it would start now if a slice were {_nodes(largest)}"
-            return Counterfactual(kind=Kind.SLICE, text=text, params={"max_slice": largest})
+            text = f"it would start {_when(question)} if a slice were {many(largest, 'node')}"
+            return Counterfactual(kind=Kind.SLICE, text=text, params={"max_slice": largest}, cost_gpu_hours=_lost(question))
     return None
 
 
@@ -48,8 +51,18 @@ def less(question: Question) -> Counterfactual | None:
     amount = unit * _most(question, field, unit, -(-(request.nodes or request.gpus or 0) // unit))
     if not amount:
         return None
-    words = _nodes(amount) if field == "nodes" else f"{amount} GPU{'' if amount == 1 else 's'}"
-    return Counterfactual(kind=Kind.SIZE, text=f"it would start now with {words}", params={field: amount})
+    words = many(amount, "node" if field == "nodes" else "GPU")
+    text = f"it would start {_when(question)} with {words}"
+    return Counterfactual(kind=Kind.SIZE, text=text, params={field: amount}, cost_gpu_hours=_lost(question))
+
+
+def _when(question: Question) -> str:
+    return "anew now" if question.stalled else "now"
+
+
+def _lost(question: Question) -> float | None:
+    """What it costs a job that runs to be submitted anew."""
+    return in_gpu_hours(gpus_held(question.state, question.job) * age_of_work(question.job, question.now)) if question.stalled else None
 
 
 def _most(question: Question, field: str, unit: int, asked: int) -> int:
@@ -76,7 +89,7 @@ def lower_settings(question: Question) -> Counterfactual | None:
     for setting, value, policy in _lowered(question.state.policy):
         if question.fits(_under(policy)) and question.starts(_under(policy)):
             was = getattr(question.state.policy, setting)
-            text = f"it would start if the policy's {setting} were {value} instead of {was}"
+            text = f"{question.would} if the policy's {setting} were {value} instead of {was}"
             return Counterfactual(kind=Kind.POLICY, text=text, params={"setting": setting, "value": value})
     return None
 
@@ -102,7 +115,3 @@ def _variant(request: JobRequest, **changed: int) -> JobRequest | None:
         return replace(request, **changed)  # type: ignore[arg-type]
     except InvalidRequest:
         return None
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'' if count == 1 else 's'}"

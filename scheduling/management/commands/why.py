@@ -12,7 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.errors import ClusterError
 from clusters.domain.ids import SECOND, Instant
-from scheduling.why import JobWhy, WouldStart, job_why
+from scheduling.domain.wording import many
+from scheduling.why import JobWhy, SliceLacks, WouldStart, job_why
 
 
 class Command(BaseCommand):
@@ -41,12 +42,20 @@ def lines_of(found: JobWhy) -> Iterator[str]:
     if found.reservation is not None:
         kept = found.reservation
         count = len(kept.nodes)
-        yield f"{count} node{'' if count == 1 else 's'} {'is' if count == 1 else 'are'} kept for it, free by {_moment(kept.starts_at_us)}."
+        yield f"{many(count, 'node')} {'is' if count == 1 else 'are'} kept for it, free by {_moment(kept.starts_at_us)}."
+    yield from (_lacking(short) for short in found.lacks)
+    does = "go on" if found.lacks else "start"
     if found.counterfactuals:
-        yield "What would let it start:"
+        yield f"What would let it {does}:"
         yield from (f"  - {_would(answer)}" for answer in found.counterfactuals)
     elif found.code:
-        yield "Nothing was found that would let it start by itself."
+        yield f"Nothing was found that would let it {does} by itself."
+
+
+def _lacking(short: SliceLacks) -> str:
+    best = ", ".join(f"{other.domain} ({other.free})" for other in short.best)
+    nearest = f"nearest elsewhere, by free nodes: {best}" if best else "no other domain has a free node for it"
+    return f"Slice {short.slice} lacks {short.missing} of {many(short.nodes, 'node')} in {short.domain}; {nearest}."
 
 
 def _would(answer: WouldStart) -> str:

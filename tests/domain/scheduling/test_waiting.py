@@ -21,7 +21,7 @@ def test_the_counts_follow_the_space_while_the_code_stays() -> None:
     now = refusal_now(Trial(world.state, 0), job)
     assert now is not None
     assert now.code == job.blocked
-    assert now.counts["free_nodes"] == int(told["free_nodes"]) + 6
+    assert int(now.counts["free_nodes"]) + int(now.counts["kept_for_job"]) == int(told["free_nodes"]) + 6
 
 
 def test_a_job_that_is_not_blocked_has_no_refusal() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from clusters.domain.commands import NodeVerb
@@ -127,6 +129,30 @@ def test_a_held_job_says_so(user: Client, cluster: str) -> None:
     job = submit(nodes=16)
     job_hold(cluster=NAME, job=job, by="ada", reason="budget")
     assert "Held: budget." in text(user, f"jobs/{job}/")
+
+
+def test_a_stalled_job_says_what_it_lacks_and_what_would_let_it_go_on(user: Client, cluster: str) -> None:
+    job = submit(nodes=64)
+    start(job)
+    for node in live(NAME).catch_up().jobs[job].slices[0].nodes[:3]:
+        node_mark(cluster=NAME, node=str(node), verb=NodeVerb.FAIL, by="ada")
+    run_pass(NAME)
+    page = text(user, f"jobs/{job}/")
+    assert "Why a slice is stalled" in page
+    assert "Looking for what would let it go on" in page
+    part = " ".join(text(user, f"parts/jobs/{job}/why/").split())
+    assert "Lacks 3 of 16 nodes in r1, which has 2 to spare. Nearest elsewhere, with free nodes: r2 (2 of 16)" in part
+    assert "What would let it go on" in part
+    assert "It would go on if node r1-n01 (failed) were back in service." in part
+    by_api: Any = user.get(f"/api/v1/clusters/{NAME}/jobs/{job}/why/").json()
+    assert (by_api["state"], by_api["code"]) == ("stalled", "capacity-blocked")
+    assert by_api["lacks"][0] | {"best": []} == {"slice": 0, "nodes": 16, "missing": 3, "domain": "r1", "free": 2, "best": []}
+    out = io.StringIO()
+    call_command("why", job, cluster=NAME, stdout=out)
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith(f"{job} is stalled. Slice 0 lacks 3 of its 16 nodes and r1 has 2 to spare; elsewhere it needs 1 domain")
+    assert lines[1].startswith("Slice 0 lacks 3 of 16 nodes in r1; nearest elsewhere, by free nodes: r2 (2)")
+    assert "What would let it go on:" in lines
 
 
 def test_a_job_that_the_next_pass_places_says_so(user: Client, cluster: str) -> None:

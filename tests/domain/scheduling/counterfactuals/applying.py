@@ -9,9 +9,10 @@ from typing import Any
 from clusters.domain import health_events as hev
 from clusters.domain import job_events as ev
 from clusters.domain.books import Condition
-from clusters.domain.commands import CancelJob, ChangePolicy, NodeVerb, ReleaseJob, SetRackState
+from clusters.domain.commands import ApprovePlan, CancelJob, ChangePolicy, NodeVerb, ReleaseJob, SetRackState
 from clusters.domain.decision import Decision
-from clusters.domain.ids import HOUR
+from clusters.domain.defrag import PlanStatus
+from clusters.domain.ids import HOUR, SECOND
 from clusters.domain.jobs import ACTIVE
 from clusters.domain.racks import RackState
 from clusters.domain.space_events import SpaceReserved
@@ -34,11 +35,11 @@ def asked(world: World, job: str) -> dict[Kind, Counterfactual]:
 
 
 def comes_true(world: World, job: str, found: Counterfactual) -> bool:
-    """Whether the job starts once the counterfactual is made true; the world stays as it was."""
+    """Whether the job has all its nodes once the counterfactual is made true; the world stays as it was."""
     twin = copy.deepcopy(world)
     wanted = _apply(twin, job, found)
     twin.settle()
-    return wanted in twin.state.jobs and twin.job(wanted).state in ACTIVE
+    return wanted in twin.state.jobs and twin.job(wanted).state in ACTIVE and not twin.job(wanted).lost_slots
 
 
 def _apply(world: World, job: str, found: Counterfactual) -> str:
@@ -49,6 +50,7 @@ def _apply(world: World, job: str, found: Counterfactual) -> str:
     if found.kind in (Kind.SLICE, Kind.SIZE):
         request = world.job(job).request
         world.do(CancelJob(job=job, by="ada"))
+        world.connect()
         return world.submit(replace(request, **params))
     _APPLIED[found.kind](world, job, params)
     if found.at is not None:
@@ -112,8 +114,9 @@ def _move(world: World, _: str, params: Any) -> None:
 
 
 def _preempt(world: World, job: str, params: Any) -> None:
-    kept = SpaceReserved(job=job, nodes=tuple(params["nodes"]), starts_at=world.now, expires_at=world.now + HOUR, reason="makes room")
-    world.add(kept)
+    if params["nodes"]:
+        until = world.now + HOUR
+        world.add(SpaceReserved(job=job, nodes=tuple(params["nodes"]), starts_at=world.now, expires_at=until, reason="makes room"))
     for name in params["jobs"]:
         victim = world.job(name)
         world.add(
@@ -127,6 +130,13 @@ def _preempt(world: World, job: str, params: Any) -> None:
 def _change_policy(world: World, _: str, params: Any) -> None:
     policy = replace(world.state.policy, **{params["setting"]: params["value"]})
     assert isinstance(world.do(ChangePolicy(policy=policy, expected=world.state.policy_version, by="ada", reason="less")), Decision)
+
+
+def _carry_out(world: World, _: str, params: Any) -> None:
+    if world.state.defrag[params["plan"]].status is PlanStatus.PROPOSED:
+        assert isinstance(world.do(ApprovePlan(plan=params["plan"], by="op")), Decision)
+    world.settle()
+    world.now += world.state.policy.defrag_grace_s * SECOND
 
 
 def _wait(_world: World, _job: str, _params: Any) -> None:
@@ -143,6 +153,8 @@ _APPLIED = {
     Kind.END: _finish,
     Kind.MOVE: _move,
     Kind.PREEMPT: _preempt,
+    Kind.PLAN: _carry_out,
+    Kind.SPACE: _wait,
     Kind.POLICY: _change_policy,
 }
 

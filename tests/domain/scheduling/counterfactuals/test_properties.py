@@ -15,6 +15,7 @@ from clusters.domain.jobs import QUEUED
 from clusters.domain.policy import Policy
 from clusters.domain.teams import Quota
 from scheduling.domain.counterfactuals import counterfactuals
+from scheduling.domain.stalls import is_stalled
 from tests.domain.scheduling.counterfactuals.applying import comes_true
 from tests.support.world import World, ask, racks
 
@@ -46,7 +47,8 @@ def test_answers_leave_no_trace_and_come_true(policy: Policy, requests: list[Any
     for index in failures:
         world.mark(world.state.topology.nodes[index].name, NodeVerb.FAIL)
     world.settle()
-    waiting = [job for job in world.state.jobs.values() if job.state in QUEUED][:2]
+    stalled = [job for job in world.state.jobs.values() if is_stalled(job)]
+    waiting = [*stalled[:2], *(job for job in world.state.jobs.values() if job.state in QUEUED)][:3]
     before = seen(world)
     answers = [(job.id, counterfactuals(world.state, job, world.now)) for job in waiting]
     assert [(job.id, counterfactuals(world.state, job, world.now)) for job in waiting] == answers
