@@ -1,6 +1,7 @@
-"""Who may call what: every route and every socket, as nobody, as each role, and with a token of each role, against one explicit table.
+"""Who may call what: every route and every socket, with a session and with a token, against one explicit table.
 
-A route without a row fails, and so does a row without a route.
+A route without a row fails, and so does a row without a route. Each route is asked for by the least role that is let in and by the next
+one below, by nobody, by who only sends signals, and by an administrator: that more roles may more is held for the permissions themselves.
 """
 
 from __future__ import annotations
@@ -13,16 +14,15 @@ import pytest_asyncio
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver
 
 from clusters.domain.jobs import JobKind, JobRequest
-from frontend.accounts.roles import Role
+from frontend.accounts.roles import Caller, Permission, Role
 from frontend.accounts.routes import ROUTES
 from frontend.accounts.tokens import token_create
 from frontend.live import hub
 from frontend.live.routing import websocket_urlpatterns
 from scheduling.services import job_submit
-from tests.api.test_safety import SAMPLES
+from tests.api.paths import named_paths
 from tests.integration.live.sockets import Socket
 from tests.support.lab import NAME, make_lab
 from tests.support.people import browser_of, make_user
@@ -125,23 +125,6 @@ SOCKET_MATRIX: dict[str, str | None] = {"ws:live": VIEWER, "ws:nothing": None}
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 RANK = [EVERYBODY, ACCOUNT, VIEWER, RESEARCHER, OPERATOR, ADMIN]
 
-#: Ids that nobody has: who is let in is told that there is nothing.
-NOBODYS = {"<int:user>": "999999", "<int:token>": "999999"}
-
-
-def named_paths(patterns: Any = None, before: str = "", within: str = "") -> Iterator[tuple[str, str]]:
-    """(name, path) of each route of the site."""
-    for entry in get_resolver().url_patterns if patterns is None else patterns:
-        path = before + str(entry.pattern)
-        if isinstance(entry, URLResolver):
-            inner = f"{within}{entry.namespace}:" if entry.namespace else within
-            yield from named_paths(entry.url_patterns, path, inner)
-        elif isinstance(entry, URLPattern):
-            for sample, value in {**SAMPLES, **NOBODYS}.items():
-                path = path.replace(sample, value)
-            assert entry.name, f"give the route of {path} a name"
-            yield f"{within}{entry.name}", f"/{path}"
-
 
 ALL = dict(named_paths())
 
@@ -163,14 +146,30 @@ def somebodys_job(db: None) -> str:
     return job
 
 
-def calls(job: str) -> Iterator[tuple[str, str, str, str | None]]:
-    """(route, method, path, least role or None where there is no such method)."""
+def calls(job: str, who: str) -> Iterator[tuple[str, str, str, str | None]]:
+    """(route, method, path, least role or None where there is no such method) of what is asked by this caller."""
     for name, path in ALL.items():
         for method in METHODS:
             least = MATRIX[name].get("GET" if method == "HEAD" else method)
             if method == "OPTIONS" and name.startswith("api:"):  # describes what can be sent there
                 least = VIEWER
-            yield name, method, path.replace("j000001", job), least
+            if who in around(least):
+                yield name, method, path.replace("j000001", job), least
+
+
+def around(least: str | None) -> set[str]:
+    """Whose answers tell all others': who is just let in, who is just kept out, and both ends."""
+    if least is None:
+        return {EVERYBODY, ADMIN}
+    place = RANK.index(OPERATOR if least == SENDERS else least)
+    return {EVERYBODY, SIGNALS, ADMIN, RANK[place], RANK[max(place - 1, 0)]}
+
+
+@pytest.mark.parametrize("permission", list(Permission))
+def test_whoever_may_less_may_nothing_that_who_may_more_may_not(permission: Permission) -> None:
+    ladder = [Caller(name="", role=None), *(Caller(name="x", role=role) for role in (None, VIEWER, RESEARCHER, OPERATOR, ADMIN))]
+    may = [caller.may(permission) for caller in ladder]
+    assert may == sorted(may)
 
 
 def outcome(client: Client, method: str, path: str) -> str:
@@ -178,6 +177,7 @@ def outcome(client: Client, method: str, path: str) -> str:
     answer: Any = client.generic(method, path, b"{}", content_type="application/json")
     assert answer.status_code < 500, (method, path, answer.content)
     if answer.status_code == 401 or (answer.status_code == 302 and answer.headers["Location"].startswith("/login/?next=")):
+        assert answer.headers.get("WWW-Authenticate") == ("Bearer" if path.startswith("/api/") else None), path
         return "sign in"
     return {403: "refused", 405: "no such method"}.get(answer.status_code, "in")
 
@@ -205,7 +205,7 @@ def lets_in(least: str, who: str) -> bool:
 def test_every_route_by_session(somebodys_job: str, who: str) -> None:
     user = None if who == EVERYBODY else make_user("caller", Role(who) if who in list(Role) else None)
     client = Client() if user is None else browser_of(user)
-    for name, method, path, least in calls(somebodys_job):
+    for name, method, path, least in calls(somebodys_job, who):
         wanted = expected(least, who)
         if name == "frontend:login":  # a link that is no good is refused, whoever sends it
             wanted = {"POST": "refused"}.get(method, "in" if least else "no such method")
@@ -222,7 +222,7 @@ def test_every_route_by_token(somebodys_job: str, who: Role) -> None:
     """Tokens are for the API alone, and need no CSRF token there."""
     _, secret = token_create(user=make_user("caller", ADMIN), label="x", role=who)
     client = Client(enforce_csrf_checks=True, headers={"authorization": f"Bearer {secret}"})
-    for name, method, path, least in calls(somebodys_job):
+    for name, method, path, least in calls(somebodys_job, who):
         if name.startswith("api:"):
             assert outcome(client, method, path) == expected(least, who), (name, method)
         elif method == "GET" and least != EVERYBODY:

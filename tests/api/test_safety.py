@@ -1,9 +1,11 @@
-"""Nobody gets in without a session, nothing is changed without the CSRF token, and no request is answered with a 500."""
+"""Who has been ended is out, nothing is changed without the CSRF token, and no request is answered with a 500.
+
+That nobody gets in without a session is held by test_roles.py.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +13,6 @@ from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import User
 from django.db import OperationalError
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,62 +26,6 @@ from tests.support.people import make_user
 pytestmark = pytest.mark.django_db
 
 JOBS = "clusters/lab/jobs/"
-
-#: What stands for the parameters of paths.
-SAMPLES = {
-    "<cluster:cluster>": "lab",
-    "<str:domain>": "r1",
-    "<str:rack>": "r1",
-    "<str:node>": "r1-n01",
-    "<job:job>": "j000001",
-    "<plan:plan>": "p000001",
-    "<plan_verb:verb>": "approve",
-    "<int:tray>": "1",
-    "<switch_verb:verb>": "fail",
-    "<node_verb:verb>": "fail",
-    "<job_verb:verb>": "cancel",
-    "<signal_format:form>": "alertmanager",
-    "<int:user>": "1",
-    "<int:token>": "1",
-    "<uuid:upload>": "00000000-0000-4000-8000-000000000000",
-}
-
-#: The pages that say how to sign in are for those who have not.
-OPEN = {"login/"}
-
-
-def paths(patterns: Any = None, before: str = "") -> Iterator[str]:
-    """A path for each route of the site."""
-    for entry in get_resolver().url_patterns if patterns is None else patterns:
-        path = before + str(entry.pattern)
-        if isinstance(entry, URLResolver):
-            yield from paths(entry.url_patterns, path)
-        elif isinstance(entry, URLPattern):
-            for sample, value in SAMPLES.items():
-                path = path.replace(sample, value)
-            assert "<" not in path, f"give a sample for {path}"
-            yield path
-
-
-ALL_PATHS = list(paths())
-
-
-def test_the_walk_finds_pages_and_api() -> None:
-    assert {"", "clusters/lab/", "api/v1/schema/", "api/v1/clusters/lab/nodes/r1-n01/fail/"} <= set(ALL_PATHS)
-
-
-@pytest.mark.parametrize("path", ALL_PATHS)
-@pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete", "options", "head"])
-def test_every_route_needs_a_session(client: Client, cluster: str, path: str, method: str) -> None:
-    """R42."""
-    answer: Any = getattr(client, method)(f"/{path}")
-    if path in OPEN:
-        assert answer.status_code in (200, 403, 405)
-    elif path.startswith("api/"):
-        assert answer.status_code == 401
-        assert answer.headers["WWW-Authenticate"] == "Bearer"
-    else:
-        assert (answer.status_code, answer.headers["Location"].split("?")[0]) == (302, "/login/")
 
 
 def test_an_ended_account_has_no_session(client: Client, cluster: str) -> None:
