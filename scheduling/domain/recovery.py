@@ -7,7 +7,7 @@ node is used again only for want of others. A job on one node has nothing to hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -119,7 +119,7 @@ def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
     if (trial.space.free[domain] & within).bit_count() - kept < len(part.lost):
         return []
     first = trial.topology.domains[domain].first
-    lost = sum(1 << trial.topology.index[name] - first for name in part.lost.values() if name in trial.topology.index)
+    lost = sum(1 << trial.topology.index[name] - first for name in _still_there(trial.topology, part, part.lost.values()))
     mask = choose_nodes(trial.space, domain, len(part.lost), kept, last=lost, within=within)
     trial.views.take_mask(domain, mask)
     return [trial.topology.nodes[first + bit].name for bit in bits(mask)]
@@ -128,8 +128,16 @@ def _spares_for(trial: Trial, job: Job, part: Slice) -> list[str]:
 def reach(topology: Topology, job: Job, part: Slice) -> int:
     """Mask of the nodes of the slice's domain that the job allows: all, unless it must lie in one group of a level inside the domain."""
     level = inner_level(topology, job.request)
-    names = [name for name in (*part.nodes, *part.lost.values()) if name is not None and name in topology.index] if level else []
-    return group_around(topology, level, topology.index[names[0]]) if names else -1
+    if not level:
+        return -1
+    name = next(_still_there(topology, part, (*part.nodes, *part.lost.values())), None)
+    return 0 if name is None else group_around(topology, level, topology.index[name])
+
+
+def _still_there(topology: Topology, part: Slice, names: Iterable[str | None]) -> Iterator[str]:
+    """Those of the nodes that the slice's domain still has: one may be gone, or elsewhere, since the slice lost it."""
+    domain = topology.domain_index[part.domain]
+    return (name for name in names if name in topology.index and topology.domain_of[topology.index[name]] == domain)
 
 
 def _place_elsewhere(trial: Trial, job: Job, number: int) -> Placement | Refusal:

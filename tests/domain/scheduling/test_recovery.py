@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import pytest
 
 from clusters.domain.commands import NodeVerb
+from clusters.domain.constraints import LevelMode
 from clusters.domain.events import Payload
 from clusters.domain.evolve import evolve
 from clusters.domain.health_events import NodeDraining, NodeFailed, NodeQuarantined, RepairFinished
-from clusters.domain.inventory_events import NodeRemoved, RackRegistered
+from clusters.domain.inventory_events import NodeChanged, NodeRemoved, RackRegistered
 from clusters.domain.job_events import (
     AfterStop,
     NodeSwapped,
@@ -301,3 +305,20 @@ def test_a_move_that_is_folded_right_after_a_change_of_the_inventory_is_counted_
     for event in world.log.events[: moved.seq]:
         evolve(follower.state, event)
     follower.sound()
+
+
+@pytest.mark.parametrize("fields", [{}, {"level": "rack", "mode": LevelMode.REQUIRED}])
+def test_a_lost_node_that_is_in_another_domain_by_now_is_not_looked_for_in_the_old_one(fields: dict[str, Any]) -> None:
+    """The inventory said so while work was on it, so that it took its new place when the work had gone."""
+    for slots in ((3,), (1, 2, 3)):
+        world = World(racks(2, nodes=5), Policy(slice_size=3, target_spares=0))
+        world.run(ask(5, max_slice=5, slice_size=5))
+        job = world.run(ask(3, **fields))
+        assert job.slices[0].nodes == _names(2, 1, 2, 3)
+        world.finish(next(iter(world.state.jobs)))
+        for slot in slots:
+            world.add(NodeChanged(node=f"r2-n{slot}", rack="r1", domain="r1", gpus=4))
+            world.add(WorkStopped(job=job.id, generation=1, nodes=(f"r2-n{slot}",)))
+        world.settle()
+        assert (job.state, job.lost_slots) == (JobState.RUNNING, ())
+        assert len({world.state.nodes[str(name)].rack for name in job.slices[0].nodes}) == 1
