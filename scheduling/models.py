@@ -23,6 +23,7 @@ class PlanSearch(models.Model):
     epoch = models.CharField(max_length=32, primary_key=True)  # of the log
     until = models.BigIntegerField()  # wall time; a search goes on, and is taken for lost after that
     tried = models.TextField()  # JSON: job -> position and wall time of the last search for it
+    vain = models.TextField(default="{}")  # JSON: job -> why the last search for it found nothing
 
     def __str__(self) -> str:
         return f"{self.epoch} until {self.until}"

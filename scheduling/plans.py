@@ -12,7 +12,6 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-import msgspec
 from django.db import connections
 
 from clusters.domain.clock import cluster_now
@@ -30,10 +29,14 @@ from clusters.eventlog.models import Cluster
 from clusters.eventlog.port import Committed
 from clusters.eventlog.request import Request
 from clusters.eventlog.store import commit, default_log
+from scheduling import searches
 from scheduling.domain.decide import decide
 from scheduling.domain.defrag.cascade import first_plan
 from scheduling.domain.defrag.model import Problem, Solution
 from scheduling.domain.defrag.plan import plan_of
+from scheduling.domain.defrag.vain import Vain, outdated, why_none
+from scheduling.domain.defrag_commands import MOST_REASON
+from scheduling.domain.defrag_terms import unasked
 from scheduling.domain.defrag_trigger import Cause, causes, problem_of
 from scheduling.domain.trial import Trial
 from scheduling.models import PlanSearch
@@ -42,17 +45,11 @@ from scheduling.solver import child
 
 logger = logging.getLogger(__name__)
 
-#: What was tried is not tried again for so long (wall time), however the state changes.
-PAUSE = 60 * SECOND
-
 #: After a search in vain the processor is left to others for so long.
 REST = 10 * SECOND
 
 #: Beyond the time of the search, a search that has not ended is taken for lost after so long.
 LOST = 15 * SECOND
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(dict[str, tuple[int, int]]).decode
 
 #: Begins a search, and calls back once with what it has found.
 Start = Callable[[Problem, float, child.Deliver], object]
@@ -127,27 +124,32 @@ def plan_search(cluster: str, start: Start = in_child) -> object | None:
         epoch, seconds = followed.position.epoch, state.policy.defrag_seconds
         if next(causes(state, cluster_now(state, wall)), None) is None:
             return None
-    if not _claim(epoch, wall, wall + seconds * SECOND + LOST):
+    if not searches.claim(epoch, wall, wall + seconds * SECOND + LOST):
         return None
     question = _question(cluster, epoch, wall)
     if question is None:
-        _release(epoch)
+        searches.release(epoch)
         return None
     return start(question.problem, seconds, lambda solution: _deliver(question, solution))
 
 
 def _question(cluster: str, epoch: str, wall: Instant) -> _Question | None:
     """What is to be searched for now, noted as tried; None where all has been tried of late, or there is nothing to ask."""
-    tried = _tried(epoch)
+    tried = searches.tried(epoch)
     with live(cluster).reading() as state:
         now, seq = cluster_now(state, wall), state.seq
         found = list(causes(state, now))
-        cause = next((cause for cause in found if not _is_vain(tried.get(cause.job), seq, wall)), None)
+        cause = next((cause for cause in found if not searches.is_vain(tried.get(cause.job), seq, wall)), None)
         problem = problem_of(Trial(state, now), cause) if cause is not None else None
+        why = unasked(state, now) if problem is None else None
     if cause is None:
         return None
-    _note(epoch, tried, {other.job for other in found}, (cause.job, seq, wall))
-    return None if problem is None else _Question(cluster, epoch, cause, problem)
+    wanting = {other.job for other in found}
+    searches.note_tried(epoch, tried, wanting, (cause.job, seq, wall))
+    if problem is None:
+        searches.note_vain(epoch, None if why is None else searches.vain_of(cause.job, now, why), cause.job, wanting)
+        return None
+    return _Question(cluster, epoch, cause, problem)
 
 
 def _deliver(question: _Question, solution: Solution | None) -> None:
@@ -158,22 +160,34 @@ def _deliver(question: _Question, solution: Solution | None) -> None:
     except ClusterError:  # the cluster is gone, or cannot be read; the next search will tell
         logger.exception("a plan for cluster %r could not be proposed", question.cluster)
     finally:
-        _release(question.epoch, 0 if found else wall_now() + REST)
+        searches.release(question.epoch, 0 if found else wall_now() + REST)
 
 
 def _propose(question: _Question, solution: Solution | None) -> bool:
     """Whether there is a plan to decide on."""
     cluster, cause, problem = question.cluster, question.cause, question.problem
     if solution is None:
-        _give_up(question)
+        why = why_none(problem)
+        _say(question, why)
+        _give_up(question, why)
         return False
     state = state_at(cluster, problem.at_seq)
     outcome = _offer(question, plan_of(Trial(state, problem.at), problem, solution))
     if isinstance(outcome, Refusal):
         logger.info("cluster %r: the plan found for %s does not hold any more (%s)", cluster, cause.job or "whole domains", outcome.message)
         hasty = _quick(cluster, cause)
-        return hasty is not None and not isinstance(_offer(question, hasty), Refusal)
+        if hasty is None or isinstance(_offer(question, hasty), Refusal):
+            _say(question, outdated(outcome.message))
+            return False
+    _say(question, None)
     return True
+
+
+def _say(question: _Question, why: Vain | None) -> None:
+    """Keep for people why there is no plan, or that there is one."""
+    problem = question.problem
+    found = None if why is None else searches.vain_of(question.cause.job, problem.at, why, problem.narrowed)
+    searches.note_vain(question.epoch, found, question.cause.job)
 
 
 def _offer(question: _Question, plan: Plan) -> Committed | Refusal:
@@ -192,7 +206,7 @@ def _quick(cluster: str, cause: Cause) -> Plan | None:
         return plan_of(trial, problem, solution) if problem is not None and solution is not None else None
 
 
-def _give_up(question: _Question) -> None:
+def _give_up(question: _Question, why: Vain) -> None:
     """There is no plan. Whoever wants whole domains is told; a job is told by its refusal."""
     if question.cause.aim is not PlanAim.DOMAINS:
         return
@@ -200,14 +214,22 @@ def _give_up(question: _Question) -> None:
         room, now = state.room, cluster_now(state, wall_now())
         due = room is not None and (room.at is None or room.at <= now)
     if due:
-        _commit(question.cluster, DropRoom(by=SCHEDULER, reason="no plan can free so many domains now"))
+        _commit(question.cluster, DropRoom(by=SCHEDULER, reason=f"no plan was found: {why.message}"[:MOST_REASON]))
 
 
 def state_at(cluster: str, seq: int) -> ClusterState:
     """The state after a position, apart from the live one."""
-    log = default_log()
-    state = log.load_snapshot(cluster, seq) or ClusterState()
-    for event in log.read(cluster, state.seq, seq - state.seq):
+    return _onward(cluster, default_log().load_snapshot(cluster, seq) or ClusterState(), seq)
+
+
+def state_near(cluster: str, seq: int, most: int) -> ClusterState | None:
+    """The same, or None where more events than these would have to be read for it."""
+    state = default_log().load_snapshot(cluster, seq) or ClusterState()
+    return _onward(cluster, state, seq) if seq - state.seq <= most else None
+
+
+def _onward(cluster: str, state: ClusterState, seq: int) -> ClusterState:
+    for event in default_log().read(cluster, state.seq, seq - state.seq):
         evolve(state, event)
     return state
 
@@ -218,31 +240,3 @@ def _commit(cluster: str, command: ProposePlan | ReviewPlans | DropRoom) -> Comm
 
 def _refusal(outcome: Committed | Refusal) -> Refusal | None:
     return outcome if isinstance(outcome, Refusal) else None
-
-
-# ---- what processes know of each other's searches
-
-
-def _claim(epoch: str, wall: Instant, until: Instant) -> bool:
-    """Begin a search, unless one goes on."""
-    PlanSearch.objects.get_or_create(epoch=epoch, defaults={"until": 0, "tried": "{}"})
-    return bool(PlanSearch.objects.filter(epoch=epoch, until__lte=wall).update(until=until))
-
-
-def _release(epoch: str, until: Instant = 0) -> None:
-    PlanSearch.objects.filter(epoch=epoch).update(until=until)
-
-
-def _tried(epoch: str) -> dict[str, tuple[int, int]]:
-    """Job -> position and wall time of the last search for it."""
-    return _decode(PlanSearch.objects.get(epoch=epoch).tried)
-
-
-def _is_vain(last: tuple[int, int] | None, seq: int, wall: Instant) -> bool:
-    return last is not None and (last[0] == seq or 0 <= wall - last[1] < PAUSE)
-
-
-def _note(epoch: str, tried: dict[str, tuple[int, int]], wanting: set[str], now: tuple[str, int, int]) -> None:
-    kept = {job: last for job, last in tried.items() if job in wanting}
-    kept[now[0]] = now[1:]
-    PlanSearch.objects.filter(epoch=epoch).update(tried=_encode(kept).decode())

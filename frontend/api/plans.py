@@ -19,6 +19,7 @@ from frontend.api.idempotency import idempotency_key
 from frontend.api.nodes import MOST_REASON, Reason
 from frontend.selectors.clusters import now_of, reading
 from frontend.selectors.paging import first_of
+from frontend.selectors.plancalls import PlanCall, plan_calls
 from frontend.selectors.plans import (
     RoomFacts,
     RoomPlan,
@@ -41,6 +42,7 @@ class Plans(msgspec.Struct, frozen=True):
 
     open: list[RoomPlan]
     room: RoomFacts | None
+    calls: list[PlanCall]  # what a plan would help, and why there is none; the most urgent first
     past: list[RoomPlan]
     next: str | None  # give this as `before`
 
@@ -85,7 +87,7 @@ class PlanListView(ApiView):
             live, room, seq = open_plans(state), room_wanted(state), state.seq
         before = position_of(query["before"], seq + 1)
         past, more = first_of(past_plans(cluster, before, {plan.id for plan in live}), query["limit"])
-        return answer(Plans(live, room, past, past[-1].id if more else None))
+        return answer(Plans(live, room, plan_calls(cluster)[:MOST_PLANS], past, past[-1].id if more else None))
 
 
 class PlanView(ApiView):

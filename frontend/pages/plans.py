@@ -16,13 +16,15 @@ from clusters.domain.events import Event
 from clusters.domain.ids import MINUTE
 from clusters.domain.job_events import JobPlaced, JobPreempted, JobRequeued, SliceMoved, WorkLost, WorkStarted
 from clusters.domain.state import ClusterState
+from clusters.eventlog.live import live
 from clusters.eventlog.store import default_log
 from frontend.accounts.access import caller_of
 from frontend.accounts.roles import Permission
 from frontend.pages.base import frame, page, part, switcher
 from frontend.pages.palette import JOB_HUES
-from frontend.pages.planmap import maps_of
-from frontend.selectors.clusters import reading
+from frontend.pages.planmap import maps_of, past_maps
+from frontend.selectors.clusters import layout_of, reading
+from frontend.selectors.plancalls import plan_calls
 from frontend.selectors.plans import (
     MoveFacts,
     RivalFacts,
@@ -38,6 +40,7 @@ from frontend.selectors.telling import Told, gpu_hours, tell
 from scheduling.whatif import room_what_if
 
 MOST_PAST = 20
+MOST_CALLS = 10
 MOST_RIVALS = 8
 MOST_EVENTS = 60
 MOST_DIGITS = 5
@@ -81,7 +84,7 @@ def plan_page(request: HttpRequest, cluster: str, plan: str) -> HttpResponse:
     events = plan_events(cluster, plan)
     with reading(cluster) as state:
         context = frame(state, "plans") | plan_context(state, plan_get(state, events), may_decide=may_decide(request))
-    return render(request, "frontend/plan.html", context | switcher() | {"events": history(cluster, events, context["facts"])})
+    return render(request, "frontend/plan.html", context | switcher() | past_context(cluster, events, context))
 
 
 @require_safe
@@ -91,7 +94,7 @@ def plan_part(request: HttpRequest, cluster: str, plan: str) -> HttpResponse:
     events = plan_events(cluster, plan)
     with reading(cluster) as state:
         context = part(cluster) | plan_context(state, plan_get(state, events), may_decide=may_decide(request))
-    return render(request, "frontend/_plan_detail.html", context | {"events": history(cluster, events, context["facts"])})
+    return render(request, "frontend/_plan_detail.html", context | past_context(cluster, events, context))
 
 
 @require_safe
@@ -121,7 +124,11 @@ def rows_context(request: HttpRequest, cluster: str) -> dict[str, Any]:
         live, room, seq, mode = open_plans(state), room_wanted(state), state.seq, state.policy.defrag_mode.value
         names = {plan.job: state.jobs[plan.job].request.name for plan in live if plan.job in state.jobs}
     past = list(islice(past_plans(cluster, seq + 1, {plan.id for plan in live}), MOST_PAST))
+    calls = plan_calls(cluster)
     return {
+        "calls": calls[:MOST_CALLS],
+        "all_calls": len(calls),
+        "more_calls": max(0, len(calls) - MOST_CALLS),
         "open": [_row(plan, names.get(plan.job, "")) for plan in live],
         "past": [_row(plan, "") for plan in past],
         "room": room,
@@ -136,11 +143,20 @@ def plan_context(state: ClusterState, plan: RoomPlan, *, may_decide: bool) -> di
     return {
         "facts": plan,
         "plan": _row(plan, job.request.name if job else ""),
-        "maps": maps_of(state, plan),
+        "maps": maps_of(state, layout_of(state), plan, known=plan.status == PlanStatus.PROPOSED),
         "moves": [_move(state, step, move) for step, move in enumerate(plan.moves)],
         "rivals": [_rival(rival) for rival in plan.rivals],
         "can_decide": may_decide and plan.status == PlanStatus.PROPOSED and bool(plan.id),
     }
+
+
+def past_context(cluster: str, events: Sequence[Event], context: dict[str, Any]) -> dict[str, Any]:
+    """What the log has of a plan: what happened since, and what else was there where it has been decided. No state is held meanwhile."""
+    plan: RoomPlan = context["facts"]
+    maps = context["maps"]
+    if not maps["known"]:
+        maps = past_maps(cluster, live(cluster).position.epoch, plan) or maps
+    return {"events": history(cluster, events, plan), "maps": maps}
 
 
 def history(cluster: str, events: Sequence[Event], plan: RoomPlan) -> list[Told]:

@@ -10,6 +10,7 @@ from clusters.domain.ids import SECOND, Instant
 from clusters.domain.setting import DefragMode
 from clusters.domain.state import ClusterState
 from scheduling.domain.defrag.problem import Terms
+from scheduling.domain.defrag.vain import Vain, out_of_budget
 
 
 def terms_of(state: ClusterState, now: Instant) -> Terms:
@@ -42,6 +43,16 @@ def over_budget(state: ClusterState, plan: Plan, now: Instant) -> str:
         if team and teams[team] + count > policy.defrag_team_per_hour:
             return f"team {team} would have {teams[team] + count} jobs disturbed in an hour; {policy.defrag_team_per_hour} are allowed"
     return ""
+
+
+def unasked(state: ClusterState, now: Instant) -> Vain | None:
+    """Why nothing may be disturbed now, whatever the plan; None where something may."""
+    terms = terms_of(state, now)
+    return (
+        None
+        if terms.most_moves
+        else out_of_budget(_spent(state, now)[0], min(state.policy.defrag_moves, state.policy.defrag_jobs_per_hour))
+    )
 
 
 def _spent(state: ClusterState, now: Instant) -> tuple[int, Counter[str]]:

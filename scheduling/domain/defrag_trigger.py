@@ -56,6 +56,17 @@ def causes(state: ClusterState, now: Instant) -> Iterator[Cause]:
             yield Cause(aim=PlanAim.JOB, job=job.id, reason=f"topology-blocked for {_span(now - job.blocked_since)}")
 
 
+def left_alone(state: ClusterState, now: Instant) -> Iterator[tuple[PlanAim, Job, Instant]]:
+    """What would call for a plan, had none been rejected of late: (aim, job, when it does again)."""
+    if state.policy.defrag_mode is DefragMode.OFF:
+        return
+    stalled = [(PlanAim.STALL, state.jobs[name]) for name in sorted(state.lost) if _is_stalled(state.jobs[name])]
+    blocked = [(PlanAim.JOB, state.jobs[name]) for name in state.queue if is_due(state, state.jobs[name], now)]
+    for aim, job in (*stalled, *blocked):
+        if job.unwanted_at is not None and _is_unwanted(state, job, now):
+            yield aim, job, job.unwanted_at + state.policy.defrag_cooldown_s * SECOND
+
+
 def _span(time: Duration) -> str:
     return span(time // MINUTE * 60 or max(1, time // SECOND))
 

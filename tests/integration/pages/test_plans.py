@@ -101,7 +101,8 @@ def test_a_plan_that_has_ended_is_told_from_the_log(user: Client, victim: str, s
     page = text(user, f"{PLANS}{plan}/")
     assert f'data-plan-status="{status}"' in page
     assert ends[-1].reason in page
-    assert "is-apart" in page  # what else was there then is not looked up
+    assert "is-apart" not in page
+    assert "r1-n17, " in page  # the rest of its domains as it was then
     assert "No plan waits or runs" in text(user, PLANS)
     assert plan in text(user, PLANS)
 

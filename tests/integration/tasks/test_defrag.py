@@ -19,6 +19,7 @@ from clusters.eventlog.log import wall_now
 from clusters.eventlog.maintenance import remove_cluster
 from clusters.eventlog.store import default_log
 from config.celery import app
+from frontend.selectors.plancalls import plan_calls
 from scheduling import plans
 from scheduling.domain.defrag.cascade import first_plan
 from scheduling.domain.defrag.model import Problem
@@ -114,6 +115,36 @@ def test_what_was_tried_in_vain_is_not_tried_again_at_once() -> None:
 
 
 @pytest.mark.django_db
+def test_why_a_search_was_in_vain_is_kept_until_a_plan_is_found() -> None:
+    job = crowd(DefragMode.SUGGEST)
+    (before,) = plan_calls(NAME)
+    assert (before.job, before.code, before.searched_at_us) == (job, "", None)
+    plans.plan_search(NAME, lambda problem, seconds, deliver: deliver(None))
+    (call,) = plan_calls(NAME)
+    assert (call.job, call.code) == (job, "places")
+    assert call.searched_at_us is not None
+    assert call.counts["wanted"] == 1
+    PlanSearch.objects.update(tried="{}", until=0)
+    plans.plan_search(NAME, at_once)
+    assert plan_calls(NAME) == []
+    (known,) = state().defrag.values()
+    assert plans.plan_reject(cluster=NAME, plan=known.id, by="op") is None
+    (rested,) = plan_calls(NAME)
+    assert (rested.job, rested.code) == (job, "cooldown")
+    assert rested.until_us is not None
+
+
+@pytest.mark.django_db
+def test_a_spent_budget_is_why_nothing_is_looked_for() -> None:
+    job = crowd(DefragMode.AUTO)
+    policy = replace(state().policy, defrag_jobs_per_hour=0)
+    assert policy_change(cluster=NAME, policy=policy, expected=2, by="op", reason="test") is None
+    assert plans.plan_search(NAME, at_once) is None
+    (call,) = plan_calls(NAME)
+    assert (call.job, call.code, call.counts) == (job, "budget", {"disturbed": 0, "allowed": 0})
+
+
+@pytest.mark.django_db
 def test_a_plan_that_came_too_late_is_replaced_by_a_quick_one() -> None:
     crowd(DefragMode.SUGGEST)
 
@@ -150,7 +181,7 @@ def test_whole_domains_are_freed_or_given_up_with_a_word() -> None:
     assert plans.room_request(cluster=NAME, domains=4, by="op", reason="tonight") is None
     plans.plan_search(NAME, at_once)
     assert state().room is None
-    assert "no plan" in told("RoomDropped")[0].reason
+    assert told("RoomDropped")[0].reason.startswith("no plan was found: ")
     assert plans.room_request(cluster=NAME, domains=1, by="op", reason="tonight") is None
     PlanSearch.objects.update(tried="{}", until=0)
     plans.plan_search(NAME, at_once)
