@@ -49,6 +49,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "frontend:fleet-spares": {"GET": VIEWER},
     "frontend:fleet-breaker": {"GET": VIEWER},
     "frontend:fleet-incidents": {"GET": VIEWER},
+    "frontend:incidents": {"GET": VIEWER},
+    "frontend:incidents-rows": {"GET": VIEWER},
     "frontend:capacity": {"GET": VIEWER},
     "frontend:import": {"GET": OPERATOR, "POST": OPERATOR},
     "frontend:import-preview": {"GET": OPERATOR, "POST": OPERATOR},
