@@ -137,7 +137,8 @@ def reach(topology: Topology, job: Job, part: Slice) -> int:
 def _still_there(topology: Topology, part: Slice, names: Iterable[str | None]) -> Iterator[str]:
     """Those of the nodes that the slice's domain still has: one may be gone, or elsewhere, since the slice lost it."""
     domain = topology.domain_index[part.domain]
-    return (name for name in names if name in topology.index and topology.domain_of[topology.index[name]] == domain)
+    known = (name for name in names if name is not None and name in topology.index)
+    return (name for name in known if topology.domain_of[topology.index[name]] == domain)
 
 
 def _place_elsewhere(trial: Trial, job: Job, number: int) -> Placement | Refusal:
