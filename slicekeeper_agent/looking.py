@@ -7,8 +7,6 @@ while again, so that a server that has forgotten knows it.
 from __future__ import annotations
 
 import logging
-import subprocess
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,13 +14,11 @@ from typing import Any
 
 from clusters.domain.ids import SECOND, Instant
 from clusters.domain.signals import SignalKind, SignalScope
-from clusters.signals import kernel, nvidia_smi
+from clusters.signals import kernel
 from clusters.signals.model import Parsed, Signal
 
 logger = logging.getLogger("slicekeeper_agent")
 
-COMMAND_SECONDS = 60.0
-MAX_OUTPUT = nvidia_smi.MAX_CHARACTERS
 #: What is wrong is said again after this time (seconds).
 SAY_AGAIN_SECONDS = 900.0
 
@@ -36,10 +32,9 @@ _SAID = ("code", "kind", "scope", "action")  # what makes a state another one; i
 class Looking:
     """The eyes of one node."""
 
-    def __init__(self, node: str, *, product: str = "", gpus: int = 0, boot: str = "", booted_at: Instant | None = None) -> None:
+    def __init__(self, node: str, *, product: str = "", boot: str = "", booted_at: Instant | None = None) -> None:
         self._node = node
         self._product = product
-        self._gpus = gpus
         self._boot = boot
         self._booted_at = booted_at
         self._standing: dict[tuple[str, str], tuple[object, ...]] = {}  # (check, component) -> what was last said of it
@@ -51,10 +46,9 @@ class Looking:
         _tell(parsed)
         yield from parsed.signals
 
-    def report(self, text: str, at: float) -> Iterator[Signal]:
-        """What has changed since the last report of nvidia-smi."""
-        self._product = self._product or product_of(text)
-        parsed = nvidia_smi.parse(text, self._node, gpus=self._gpus)
+    def report(self, parsed: Parsed, product: str, at: float) -> Iterator[Signal]:
+        """What has changed since the last report of the GPUs."""
+        self._product = self._product or product
         _tell(parsed)
         yield from self._changed(parsed.signals, at)
 
@@ -90,7 +84,9 @@ class Looking:
     def _new(self, signals: Sequence[Signal]) -> Iterator[Signal]:
         for signal in signals:
             said = tuple(getattr(signal, field) for field in _SAID)
-            if self._standing.get((signal.check, signal.component)) != said:
+            if not signal.lasting:  # it has happened once more
+                yield signal
+            elif self._standing.get((signal.check, signal.component)) != said:
                 self._standing[signal.check, signal.component] = said
                 yield signal
 
@@ -107,29 +103,6 @@ def text_of(instant: Instant) -> str:
     """An instant as RFC 3339 writes it, in UTC."""
     whole, micros = divmod(instant, SECOND)
     return f"{datetime.fromtimestamp(whole, tz=UTC):%Y-%m-%dT%H:%M:%S}.{micros:06d}Z"
-
-
-def output_of(command: Sequence[str]) -> tuple[str, str]:
-    """What a command prints, and why it failed or ""."""
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=COMMAND_SECONDS, check=False, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.SubprocessError) as error:
-        return "", f"{type(error).__name__}: {error}"[:200]
-    text = done.stdout[:MAX_OUTPUT].decode("utf-8", "replace")
-    if done.returncode != 0 and not text.lstrip().startswith("<?xml"):
-        return text, (done.stderr.decode("utf-8", "replace").strip() or text.strip() or f"exit status {done.returncode}")[:200]
-    return text, ""
-
-
-def product_of(report: str) -> str:
-    """The product that a report names; "" where it cannot be read."""
-    at = report.find("<product_name>")
-    if at < 0:
-        return ""
-    try:
-        return (ET.fromstring(report[at : report.index("</product_name>", at) + len("</product_name>")]).text or "").strip()
-    except (ET.ParseError, ValueError):
-        return ""
 
 
 def _tell(parsed: Parsed) -> None:

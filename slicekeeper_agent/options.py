@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 KMSG = "/dev/kmsg"
 STDIN = "-"
 NOTHING = "none"
+AUTO, NVML, SMI = "auto", "nvml", "nvidia-smi"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class Options:
     token: str
     state: Path  # the directory of the spool
     kernel_log: str  # a path, STDIN or NOTHING
+    gpu_source: str  # AUTO, NVML, SMI or NOTHING
     smi: tuple[str, ...]  # the command that prints the report; empty: none
     imex: tuple[str, ...]  # the command that prints READY; empty: none
     product: str
@@ -40,6 +42,8 @@ def parse_options(arguments: Sequence[str]) -> Options:
     """The options; exits with a message where something is wrong."""
     parser = _parser()
     given = parser.parse_args(arguments)
+    if given.gpu_source == SMI and not _command(given.nvidia_smi):
+        parser.error(f"--nvidia-smi: with --gpu-source {SMI} give the command, such as 'nvidia-smi -q -x'")
     parts = urlsplit(given.url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         parser.error(f"--url: {given.url!r} is no address; give http:// or https:// and a host")
@@ -50,6 +54,7 @@ def parse_options(arguments: Sequence[str]) -> Options:
         token=_token(parser, given.token_file),
         state=given.state,
         kernel_log=given.kernel_log,
+        gpu_source=given.gpu_source,
         smi=_command(given.nvidia_smi),
         imex=_command(given.imex),
         product=given.product,
@@ -70,7 +75,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--state", type=Path, default=Path("/var/lib/slicekeeper-agent"), metavar="DIR", help="where unsent signals wait")
     parser.add_argument("--kernel-log", default=KMSG, metavar="FILE", help=f"{KMSG}, a file that grows, {STDIN} or {NOTHING}")
     parser.add_argument(
-        "--nvidia-smi", default="nvidia-smi -q -x", metavar="COMMAND", help="prints the report as XML; none to leave it out"
+        "--gpu-source", choices=(AUTO, NVML, SMI, NOTHING), default=AUTO, help=f"{NVML} where nvidia-ml-py is installed, else {SMI}"
+    )
+    parser.add_argument(
+        "--nvidia-smi", default="nvidia-smi -q -x", metavar="COMMAND", help=f"prints the report as XML; {NOTHING}: no GPUs are read"
     )
     parser.add_argument("--imex", default=NOTHING, metavar="COMMAND", help="prints READY when IMEX is, such as 'nvidia-imex-ctl -q' (none)")
     parser.add_argument("--product", default="", metavar="NAME", help="of the GPUs; the report tells it, too")

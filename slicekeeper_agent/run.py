@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from clusters.domain.ids import SECOND
 from clusters.signals.model import Signal
+from slicekeeper_agent.gpus import output_of, source_of
 from slicekeeper_agent.kernel_log import KernelLog, boot_id
-from slicekeeper_agent.looking import Looking, output_of, text_of, wire
+from slicekeeper_agent.looking import Looking, text_of, wire
 from slicekeeper_agent.options import Options, parse_options
 from slicekeeper_agent.sending import Sender, make_opener
 from slicekeeper_agent.spool import Spool
@@ -30,10 +31,11 @@ class Agent:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._gpus = source_of(options)
         self._stop = threading.Event()
         self._spool = Spool(options.state, int(options.spool_mib * MEBIBYTE))
         booted_at = int((time.time() - time.monotonic()) * SECOND)
-        self._looking = Looking(options.node, product=options.product, gpus=options.gpus, boot=boot_id(), booted_at=booted_at)
+        self._looking = Looking(options.node, product=options.product, boot=boot_id(), booted_at=booted_at)
         self._log = KernelLog(options.kernel_log, once=options.once)
         url = f"{options.url}/api/v1/clusters/{options.cluster}/signals/"
         self._sender = Sender(url=url, token=options.token, feed=f"agent/{options.node}", opener=make_opener())
@@ -79,12 +81,11 @@ class Agent:
                 self._stop.wait(self._sender.pause)
 
     def _report(self, now: float) -> None:
-        if self._options.smi:
-            text, failed = output_of(self._options.smi)
-            command = self._options.smi[0]
-            self._keep(self._looking.failed(command, failed) if failed else self._looking.worked(command))
-            if not failed:
-                self._keep(self._looking.report(text, now))
+        if self._gpus is not None:
+            report, name = self._gpus.look(), self._gpus.name
+            self._keep(self._looking.failed(name, report.failed) if report.failed else self._looking.worked(name))
+            if not report.failed:
+                self._keep(self._looking.report(report.parsed, report.product, now))
         if self._options.imex:
             text, failed = output_of(self._options.imex)
             self._keep(self._looking.imex(failed or text))
@@ -103,6 +104,9 @@ def main(arguments: Sequence[str]) -> int:
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)
     try:
         agent = Agent(parse_options(arguments))
+    except LookupError as error:
+        logger.error("the agent cannot read the GPUs by NVML: %s; install it, or choose another --gpu-source", error)  # noqa: TRY400
+        return 2
     except OSError as error:
         logger.error("the agent cannot start (%s); give a directory that it may write to with --state", error)  # noqa: TRY400
         return 2

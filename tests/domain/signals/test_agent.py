@@ -18,8 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusters.domain.signals import SignalKind
+from clusters.signals import nvidia_smi
+from clusters.signals.model import Signal
 from slicekeeper_agent import sending
-from slicekeeper_agent.looking import SAY_AGAIN_SECONDS, Looking, output_of, product_of, text_of, wire
+from slicekeeper_agent.gpus import output_of, product_of
+from slicekeeper_agent.looking import SAY_AGAIN_SECONDS, Looking, text_of, wire
 from slicekeeper_agent.options import parse_options
 from slicekeeper_agent.run import Agent
 from slicekeeper_agent.sending import Sender
@@ -34,6 +37,12 @@ def report(name: str) -> str:
     return shared_path("data", "formats", "nvidia-smi", f"qx-{name}.xml").read_text(encoding="utf-8")
 
 
+def look(looking: Looking, name: str, at: float) -> list[Signal]:
+    """What is sent of a report."""
+    text = report(name)
+    return list(looking.report(nvidia_smi.parse(text, "n1", gpus=2), product_of(text), at))
+
+
 def kinds(signals: Any) -> set[str]:
     return {f"{signal.check} {signal.kind}" for signal in signals if signal.kind is not SignalKind.RECOVERED}
 
@@ -42,26 +51,26 @@ def kinds(signals: Any) -> set[str]:
 
 
 def test_only_what_is_different_from_the_report_before_is_sent_and_what_is_wrong_now_and_then() -> None:
-    looking = Looking("n1", gpus=2)
-    first = list(looking.report(report("gb200-healthy"), 0))
+    looking = Looking("n1")
+    first = look(looking, "gb200-healthy", 0)
     assert first
     assert kinds(first) == set()
-    assert list(looking.report(report("gb200-healthy"), 30)) == []
-    assert kinds(looking.report(report("gb200-ecc-injected"), 60)) == {"row remap fatal", "memory errors soft"}
-    assert list(looking.report(report("gb200-ecc-injected"), 90)) == []
-    back = list(looking.report(report("gb200-healthy"), 120))
+    assert look(looking, "gb200-healthy", 30) == []
+    assert kinds(look(looking, "gb200-ecc-injected", 60)) == {"row remap fatal", "memory errors soft"}
+    assert look(looking, "gb200-ecc-injected", 90) == []
+    back = look(looking, "gb200-healthy", 120)
     assert {(signal.check, signal.kind) for signal in back} == {
         ("row remap", SignalKind.RECOVERED),
         ("memory errors", SignalKind.RECOVERED),
     }
-    assert list(looking.report(report("gb200-healthy"), SAY_AGAIN_SECONDS)) == []
-    list(looking.report(report("gb200-ecc-injected"), SAY_AGAIN_SECONDS + 1))
-    assert kinds(looking.report(report("gb200-ecc-injected"), 2 * SAY_AGAIN_SECONDS)) == {"row remap fatal", "memory errors soft"}
+    assert look(looking, "gb200-healthy", SAY_AGAIN_SECONDS) == []
+    look(looking, "gb200-ecc-injected", SAY_AGAIN_SECONDS + 1)
+    assert kinds(look(looking, "gb200-ecc-injected", 2 * SAY_AGAIN_SECONDS)) == {"row remap fatal", "memory errors soft"}
 
 
 def test_the_report_tells_what_the_gpus_are() -> None:
     looking = Looking("n1")
-    list(looking.report(report("gb200-healthy"), 0))
+    look(looking, "gb200-healthy", 0)
     (signal,) = looking.kernel(["NVRM: Xid (PCI:0000:0a:00): 74, pid=1, NVLink: fatal error"])
     assert signal.kind is SignalKind.SOFT, "74 is not in use on GB200"
     assert product_of("<product_name>NVIDIA & Co</product_name>") == product_of("<product_name>") == ""
