@@ -17,11 +17,21 @@ from frontend.pages.formfields import JobsField, LayersField, MomentField, SpanF
 
 #: What the domain calls the fields that people type as text.
 _TYPED = {"expected_run_s": "expected_run_time", "checkpoint_interval_s": "checkpoint_interval", "time_limit_s": "time_limit"}
+#: Fields that messages of the domain name, as the form calls them.
+_WORDS = {"slice_size": "the slice unit", "max_slice": "the largest slice"}
 #: Values inside others: layers[0].size is told at `layers`, plan.tp at `plan_tp`, parts[1].nodes at `part_1_nodes`.
 _INSIDE = re.compile(r"(?P<list>layers|after)\[\d+\].*|plan\.(?P<degree>\w+)|parts\[(?P<part>\d+)\]\.(?P<of_part>\w+)")
 
 DEGREES = ("tp", "ep", "pp", "dp")
-PART_FIELDS = ("name", "nodes", "slice_size", "max_slice", "level", "mode")
+#: What each part is asked, and the short form of its label: the long one says of which part.
+PART_FIELDS = {
+    "name": "Name",
+    "nodes": "Nodes",
+    "slice_size": "Slice unit",
+    "max_slice": "Largest slice",
+    "level": "In one",
+    "mode": "How strictly",
+}
 #: Parts that the form has rows for; the API takes more.
 PART_ROWS = 3
 
@@ -33,13 +43,11 @@ class JobForm(forms.Form):
     """A job as people ask for it."""
 
     name = forms.CharField(label="Name", max_length=MAX_NAME, widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}))
-    kind = forms.ChoiceField(
-        label="Kind", choices=[(kind.value, "RL" if kind is JobKind.RL else kind.value.capitalize()) for kind in JobKind]
-    )
+    kind = forms.ChoiceField(label="Kind", choices=_KINDS)
     team = forms.CharField(label="Team", max_length=MAX_NAME, required=False)
     priority = number("Priority", initial=0, help_text="Higher goes first; equal ones by age.")
     priority_class = choice("Class", help_text="What it starts from in the queue.")
-    unit = forms.ChoiceField(choices=[("nodes", "Nodes"), ("gpus", "GPUs")], initial="nodes")
+    unit = forms.ChoiceField(label="Counted in", choices=[("nodes", "Nodes"), ("gpus", "GPUs")], initial="nodes")
     nodes = number("Nodes", help_text="Whole nodes, cut into slices that each stay in one domain.")
     gpus = number("GPUs", help_text="Below a node they share one; from a node's worth on they are whole nodes.")
     slice_size = number("Slice unit", help_text="Slices are whole multiples of so many nodes, such as TP × EP.")
@@ -85,12 +93,13 @@ class JobForm(forms.Form):
         for degree in DEGREES:
             self.fields[f"plan_{degree}"] = number(degree.upper())
         for row in range(PART_ROWS):
-            self.fields[f"part_{row}_name"] = forms.CharField(label="Name", max_length=MAX_NAME, required=False)
-            self.fields[f"part_{row}_nodes"] = number("Nodes")
-            self.fields[f"part_{row}_slice_size"] = number("Slice unit")
-            self.fields[f"part_{row}_max_slice"] = number("Largest slice")
-            self.fields[f"part_{row}_level"] = forms.ChoiceField(label="In one", choices=known, required=False)
-            self.fields[f"part_{row}_mode"] = forms.ChoiceField(label="How strictly", choices=_MODES, required=False)
+            label = {name: f"{short} of part {row + 1}" for name, short in PART_FIELDS.items()}
+            self.fields[f"part_{row}_name"] = forms.CharField(label=label["name"], max_length=MAX_NAME, required=False)
+            self.fields[f"part_{row}_nodes"] = number(label["nodes"])
+            self.fields[f"part_{row}_slice_size"] = number(label["slice_size"])
+            self.fields[f"part_{row}_max_slice"] = number(label["max_slice"])
+            self.fields[f"part_{row}_level"] = forms.ChoiceField(label=label["level"], choices=known, required=False)
+            self.fields[f"part_{row}_mode"] = forms.ChoiceField(label=label["mode"], choices=_MODES, required=False)
         self.fields["level"].choices = known  # type: ignore[attr-defined]
         self.fields["priority_class"].choices = [(name, name) for name in classes] or [("", "Standard")]  # type: ignore[attr-defined]
 
@@ -107,12 +116,21 @@ class JobForm(forms.Form):
     def refuse(self, field: str, expected: str) -> None:
         """Say at a field what would be right."""
         name = _form_field(field)
+        for word, label in _WORDS.items():
+            expected = expected.replace(word, label)
         self.add_error(name if name in self.fields else None, f"{expected[:1].upper()}{expected[1:]}.")
 
     @property
-    def parts(self) -> list[list[Any]]:
+    def parts(self) -> list[dict[str, Any]]:
         """The rows of parts, each with its fields."""
-        return [[self[f"part_{row}_{name}"] for name in PART_FIELDS] for row in range(PART_ROWS)]
+        return [
+            {
+                "title": f"Part {row + 1}",
+                "of": f"of part {row + 1}",
+                "cells": [{"field": self[f"part_{row}_{name}"], "short": short} for name, short in PART_FIELDS.items()],
+            }
+            for row in range(PART_ROWS)
+        ]
 
     @property
     def plan(self) -> list[Any]:

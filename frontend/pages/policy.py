@@ -45,6 +45,9 @@ OUTLOOK = (
     ("spare_nodes", "Spares kept"),
     ("starting", "Waiting jobs that could start now"),
     ("never", "Waiting jobs that could never start"),
+    ("held", "Waiting jobs held by the quota of their team"),
+    ("above_quota", "Running jobs of teams above their quota, which go on"),
+    ("borrowed_gpus", "GPUs above quotas"),
 )
 
 
@@ -117,6 +120,7 @@ def policy_context(state: ClusterState, form: PolicyForm) -> dict[str, Any]:
     return {
         **frame(state, "policy"),
         "version": state.policy_version,
+        "form": form,
         "groups": groups,
         "teams": [{**to_builtins(team), "share": f"{team.share:.0%}" if half_life else ""} for team in teams_list(state)],
         "most_reason": MOST_REASON,

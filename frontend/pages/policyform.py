@@ -45,7 +45,7 @@ class PolicyForm(forms.Form):
 
 def _field(setting: Setting) -> forms.Field:
     if setting.choices is not None:
-        return forms.ChoiceField(label=setting.label, choices=[(word.value, word.value) for word in setting.choices])
+        return forms.ChoiceField(label=setting.label, choices=[(word.value, worded(setting, word.value)) for word in setting.choices])
     if setting.switch:
         return forms.BooleanField(label=setting.label, required=False)
     bounds: dict[str, Any] = {"inputmode": "numeric", "autocomplete": "off", "placeholder": "auto" if setting.auto else ""}
@@ -70,7 +70,7 @@ def worded(setting: Setting | Table, value: Value) -> str:
         return "auto"
     if isinstance(setting, Setting) and setting.switch:
         return "yes" if value else "no"
-    return str(value)
+    return str(value).replace("_", " ") if isinstance(setting, Setting) and setting.choices is not None else str(value)
 
 
 def range_of(setting: Setting) -> str:

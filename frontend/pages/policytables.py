@@ -50,7 +50,7 @@ class TableRows:
     def fields(self) -> dict[str, forms.Field]:
         """A field for each cell."""
         return {
-            cell_name(self.table, row, column): _field(column, f"{column.label}, row {row + 1}")
+            cell_name(self.table, row, column): _field(column, f"{self.table.label}: {column.label}, row {row + 1}")
             for row in range(self.count)
             for column in self.table.columns
         }
@@ -87,7 +87,12 @@ class TableRows:
             "rows": rows,
             "values": [_told(table, row) for row in getattr(policy, table.name)],
             "default": table.words(getattr(Policy(), table.name)),
-            "errors": [f"Row {number + 1}: {error}" for number, cells in enumerate(rows) for cell in cells for error in cell.errors],
+            "errors": [
+                {"id": f"{cell.auto_id}_error", "text": f"Row {number + 1}: {' '.join(map(str, cell.errors))}"}
+                for number, cells in enumerate(rows)
+                for cell in cells
+                if cell.errors
+            ],
         }
 
 

@@ -90,6 +90,9 @@ class OutlookFacts(msgspec.Struct, frozen=True):
     spare_nodes: int
     starting: int  # waiting jobs that could start now
     never: int  # waiting jobs that could never start
+    held: int  # waiting jobs that the quota of their team keeps from starting now
+    above_quota: int  # jobs with nodes of teams that hold more than their quota; they go on
+    borrowed_gpus: int  # GPUs that teams hold above their quotas
 
 
 class PolicyForecast(msgspec.Struct, frozen=True):

@@ -16,11 +16,13 @@ from clusters.domain.decision import Decision, Refusal
 from clusters.domain.events import PolicyActivated
 from clusters.domain.ids import Instant
 from clusters.domain.job_events import JobPlaced
+from clusters.domain.jobs import ACTIVE
 from clusters.domain.policy import Policy
 from clusters.domain.slices import cluster_slice, domain_slice
 from clusters.domain.state import ClusterState
 from scheduling.domain.feasibility import could_never_fit, whole_space
 from scheduling.domain.queue import place_waiting
+from scheduling.domain.quotas import Quotas, gpus_asked
 from scheduling.domain.trial import Trial
 
 MOST_REASON = 200
@@ -51,6 +53,9 @@ class Outlook:
     spare_nodes: int  # owed, and there
     starting: int  # waiting jobs that could start now
     never: int  # waiting jobs that could never start
+    held: int  # waiting jobs that the quota of their team keeps from starting now, each by itself
+    above_quota: int  # jobs with nodes of teams that hold more than their quota; they go on
+    borrowed_gpus: int  # GPUs that teams hold above their quotas
 
 
 def outlook(state: ClusterState, policy: Policy, now: Instant) -> Outlook:
@@ -64,6 +69,7 @@ def outlook(state: ClusterState, policy: Policy, now: Instant) -> Outlook:
             counts[use] += uses.count(use)
         slices += uses.count(Use.IDLE) // domain_slice(group.size, policy)
     whole = whole_space(twin)
+    borrowed = _borrowed(twin)
     return Outlook(
         slice_size=cluster_slice(twin.topology, policy),
         idle_slices=slices,
@@ -72,7 +78,23 @@ def outlook(state: ClusterState, policy: Policy, now: Instant) -> Outlook:
         spare_nodes=counts[Use.SPARE],
         starting=sum(isinstance(event, JobPlaced) for event in place_waiting(Trial(twin, now))),
         never=sum(could_never_fit(whole, twin.jobs[name].request, policy) is not None for name in twin.queue),
+        held=_held(twin),
+        above_quota=sum(job.state in ACTIVE and job.request.team in borrowed for job in twin.jobs.values()),
+        borrowed_gpus=sum(borrowed.values()),
     )
+
+
+def _held(state: ClusterState) -> int:
+    quotas, per_node = Quotas(state), state.topology.usual_gpus
+    requests = (state.jobs[name].request for name in state.queue)
+    return sum(quotas.refusal(request.team, gpus_asked(request, per_node)) is not None for request in requests)
+
+
+def _borrowed(state: ClusterState) -> dict[str, int]:
+    """Teams that hold more than their quota -> GPUs above it."""
+    quotas = Quotas(state)
+    above = {team: quotas.used(team) - row.gpus for team in state.usage.teams if (row := quotas.of(team)) is not None}
+    return {team: gpus for team, gpus in above.items() if gpus > 0}
 
 
 def under(state: ClusterState, policy: Policy) -> ClusterState:

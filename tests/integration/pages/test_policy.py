@@ -89,6 +89,18 @@ def test_a_change_that_would_strand_waiting_jobs_warns(admin: Client, cluster: s
     assert "1 waiting job could then never start" in page
 
 
+def test_the_first_step_counts_whom_new_quotas_would_hold(admin: Client, cluster: str) -> None:
+    submitted(admin, nodes="8", team="vision")
+    run_pass(NAME)
+    submitted(admin, nodes="60", team="vision")
+    sent = fields(**{"quotas-0-team": "vision", "quotas-0-gpus": "16", "quotas-0-borrow": "0"})
+    told = admin.post(PATH, sent).context["preview"]["outlook"]
+    counts = {row["label"]: (row["before"], row["after"]) for row in told}
+    assert counts["Waiting jobs held by the quota of their team"] == (0, 1)
+    assert counts["Running jobs of teams above their quota, which go on"] == (0, 1)
+    assert counts["GPUs above quotas"] == (0, 16)
+
+
 def test_a_change_needs_a_reason(admin: Client, cluster: str) -> None:
     answer = admin.post(PATH, fields(slice_size="8", reason=" ", activate="1"))
     assert answer.status_code == 422
@@ -120,7 +132,9 @@ def test_what_is_wrong_is_told_at_its_setting(admin: Client, cluster: str, name:
     assert answer.status_code == 422
     page = unescape(answer.content.decode())
     assert page.count('role="alert"') == 1
-    assert told in page.split(f'for="id_{name}"')[1].split('role="alert">')[1].split("</span>")[0]
+    assert told in page.split(f'for="id_{name}"')[1].split(f'id="id_{name}_error">')[1].split("</span>")[0]
+    assert f'id_{name}_error"' in page.split(f'name="{name}"')[1].split(">")[0]  # tied to it
+    assert f'<a href="#id_{name}" data-error-link>' in page
     assert policy_now()[0] == 1
 
 
@@ -190,7 +204,11 @@ def test_what_is_wrong_in_a_row_is_told_at_its_cell(admin: Client, cluster: str,
     page = unescape(answer.content.decode())
     assert page.count('role="alert"') == 1
     assert told in page
-    assert 'aria-invalid="true"' in page.split(f'name="{cell}"')[1].split(">")[0]
+    tag = page.split(f'name="{cell}"')[1].split(">")[0]
+    assert 'aria-invalid="true"' in tag
+    assert f'aria-describedby="id_{cell}_error"' in tag
+    assert f'id="id_{cell}_error">' in page
+    assert f'<a href="#id_{cell}" data-error-link>' in page
     assert policy_now()[0] == 1
 
 

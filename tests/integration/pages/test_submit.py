@@ -55,7 +55,7 @@ WRONG = {
     "a unit that does not divide": (
         {"slice_size": "24", "nodes": "32"},
         "nodes",
-        "Give a multiple of slice_size (24), or ask for a tail slice of 8.",
+        "Give a multiple of the slice unit (24), or ask for a tail slice of 8.",
     ),
     "a time without a unit": ({"expected_run_time": "36"}, "expected_run_time", "Give a time with its unit, such as 36h, 45min or 1d 12h."),
     "a layer without a size": ({"layers": "rack"}, "layers", "Give levels with their nodes, such as block 48, rack 16."),
@@ -77,6 +77,17 @@ def test_what_is_wrong_is_told_at_its_field_with_what_would_be_right(user: Clien
     assert answer.status_code == 422
     assert answer.context["form"].errors[field] == [message]
     assert not live("lab").catch_up().jobs
+    page = answer.content.decode()
+    tag = page.split(f'name="{field}"')[1].split(">")[0]
+    assert 'aria-invalid="true"' in tag
+    assert f'id_{field}_error"' in tag
+    assert f'id="id_{field}_error">' in page
+    assert f'<a href="#id_{field}" data-error-link>' in page
+
+
+def test_no_two_fields_are_called_the_same() -> None:
+    labels = [field.label for name, field in JobForm().fields.items() if name != "unit"]
+    assert len(labels) == len(set(labels))
 
 
 def test_the_form_starts_with_what_is_usual(user: Client, cluster: str) -> None:
