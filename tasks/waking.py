@@ -31,6 +31,7 @@ QUIET = frozenset(
         "JobBlocked",
         "JobPlaced",
         "JobPreempted",
+        "NodeCheckRequested",
         "NodeSwapped",
         "ReservationExpired",
         "SliceMoved",
@@ -53,7 +54,8 @@ def is_settled(state: ClusterState) -> bool:
     """Whether a pass would find nothing to do. Deciding is cheap, and asks no other process how far it is."""
     if state.unbooked:
         return False
-    if not (state.queue or state.lost or state.stopped or state.limited or state.watched or state.defrag):
+    jobs = state.queue or state.lost or state.stopped or state.limited or state.defrag
+    if not (jobs or state.watched or state.incidents or state.closed_racks or state.unasked):
         return True
     outcome = decide(state, RunPass(), cluster_now(state, wall_now()))
     return not (isinstance(outcome, Decision) and outcome.events)

@@ -2,7 +2,8 @@
 
 Effects (`start`, `stop`, ...) follow from the log and say what the engine is to do. They return nothing: what came of them is reported by
 facts only, through `observe`. An effect is identified by (cluster, job, generation, verb) and, within that, by node: given twice it works
-once, so that it may be sent again after any doubt. A verb that the capabilities leave out is accepted and does nothing.
+once, so that it may be sent again after any doubt. A check is identified by its node and number, and answered by one NodeChecked, unless
+the node fails meanwhile or is gone. A verb that the capabilities leave out is accepted and does nothing.
 
 Facts are kept until a later `observe` acknowledges them by its cursor; they carry a source_id that is the same whenever the same thing is
 reported again, so the log absorbs what it has.
@@ -44,6 +45,7 @@ class Capabilities:
 
     checkpoint: bool  # save a job's progress when asked
     cordon: bool  # keep new work of others off a node
+    check: bool  # find out whether a repaired node works
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +57,8 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeCheck:
-    """What the engine says of a node when asked."""
+class NodeSight:
+    """What the engine shows of a node."""
 
     known: bool
     up: bool
@@ -88,5 +90,8 @@ class Connector(Protocol):
     def uncordon(self, node: str) -> None:
         """Let new work on the node again."""
 
-    def check(self, node: str) -> NodeCheck:
-        """Ask about one node."""
+    def check(self, node: str, number: int) -> None:
+        """Find out whether the node works; `number` is that of the request, and rises with each of the node's."""
+
+    def look(self, node: str) -> NodeSight:
+        """What there is to see of one node, now."""

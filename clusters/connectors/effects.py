@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 
 from clusters.connectors.base import Connector, Slot, Work
 from clusters.domain.defrag_events import CheckpointRequested
+from clusters.domain.health_events import NodeCheckRequested
 from clusters.domain.job_events import JobPlaced, NodeSwapped, SliceAssignment, SliceMoved, StopRequested
 
 
@@ -35,7 +37,15 @@ class Save:
     job: str
 
 
-Effect = Start | Stop | Save
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A repaired node is to be checked."""
+
+    node: str
+    number: int
+
+
+Effect = Start | Stop | Save | Check
 
 
 @singledispatch
@@ -71,13 +81,22 @@ def _(payload: CheckpointRequested) -> Effect:
     return Save(job=payload.job)
 
 
+@effect_of.register
+def _(payload: NodeCheckRequested) -> Effect:
+    return Check(node=payload.node, number=payload.number)
+
+
 def _slots(number: int, part: SliceAssignment) -> list[Slot]:
     return [Slot(slice=number, slot=slot, node=node, gpus=part.gpus) for slot, node in enumerate(part.nodes)]
 
 
-def carry_out(effect: Effect, connector: Connector, work: Work) -> None:
-    """Tell the connector; `work` is the job that the effect is about."""
-    if isinstance(effect, Start):
+def carry_out(effect: Effect, connector: Connector, work_of: Callable[[str], Work | None]) -> None:
+    """Tell the connector; `work_of` gives a job that has not ended. What is about another is passed over."""
+    if isinstance(effect, Check):
+        connector.check(effect.node, effect.number)
+    elif (work := work_of(effect.job)) is None:
+        return
+    elif isinstance(effect, Start):
         connector.start(work, effect.generation, effect.slots)
     elif isinstance(effect, Stop):
         connector.stop(effect.job, effect.generation, effect.nodes)

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from clusters.domain.books import Condition
+from clusters.domain.checks import is_unasked
 from clusters.domain.clock import Clock
 from clusters.domain.defrag import Disturbed, RoomRequest, load_active
 from clusters.domain.health import Flag, Mark, Marks
@@ -38,6 +39,9 @@ _NODE_FIELDS = (
     "trusted_at",
     "shut",
     "job",
+    "unchecked",
+    "asked_at",
+    "checks",
 )
 _JOB_FIELDS = (
     "id",
@@ -143,6 +147,7 @@ def _load_incidents(state: ClusterState, plain: Plain) -> None:
     state.breaker_reset_at = plain["breaker_reset_at"]
     state.closed_racks = {rack.name for rack in state.racks.values() if rack.service.state is not RackState.OPEN}
     state.watched = {node.name for node in state.nodes.values() if is_watched(node)}
+    state.unasked = {node.name for node in state.nodes.values() if is_unasked(node)}
 
 
 def _load_queue(state: ClusterState, untold: list[str]) -> None:

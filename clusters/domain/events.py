@@ -28,7 +28,7 @@ from clusters.domain.policy import Policy
 class PolicyActivated:
     """A policy is in force from here on; running jobs keep their slices."""
 
-    VERSION: ClassVar[int] = 3
+    VERSION: ClassVar[int] = 4
     version: int
     policy: Policy
     reason: str
@@ -56,6 +56,8 @@ Payload = (
     | health_events.RackStateChanged
     | health_events.RepairStarted
     | health_events.RepairFinished
+    | health_events.NodeCheckRequested
+    | health_events.NodeChecked
     | signal_events.SignalReceived
     | switch_events.SwitchTrayFailed
     | switch_events.SwitchTrayRepaired

@@ -8,8 +8,9 @@ from typing import Any
 from clusters.domain import health_events as ev
 from clusters.domain.allocation import fence_node
 from clusters.domain.books import Condition
+from clusters.domain.checks import BROKEN, CHECK, ask_check, await_check, awaits_answer, end_check, is_broken
 from clusters.domain.events import Event
-from clusters.domain.health import MAX_VERDICTS, SCHEDULER, Flag, Mark, clear_flag, condition_of, is_never_late, set_mark
+from clusters.domain.health import MAX_VERDICTS, PERSON, SCHEDULER, Flag, Mark, clear_flag, condition_of, is_never_late, set_mark
 from clusters.domain.ids import Instant
 from clusters.domain.racks import SHUT, RackState, Service
 from clusters.domain.signals import standing
@@ -63,6 +64,8 @@ def _mark(state: ClusterState, event: Event, payload: _Marking) -> None:
     )
     if not set_mark(node.marks, flag, event.source, mark):
         return
+    if flag in BROKEN:  # it is to be repaired, and checked after that
+        end_check(state, node)
     if isinstance(payload, ev.NodeFailed):
         if new:
             _note_failure(state, node, event.occurred_at)
@@ -89,12 +92,17 @@ def _note_failure(state: ClusterState, node: Node, at: Instant) -> None:
 
 
 def _failed(state: ClusterState, node: Node, payload: ev.NodeFailed, at: Instant, *, new: bool) -> None:
-    node.failures += new
+    if new:
+        _count_failure(state, node)
+    if payload.fencing:  # its work is known to be dead, so it leaves its jobs now
+        fence_node(state, node, at)
+
+
+def _count_failure(state: ClusterState, node: Node) -> None:
+    node.failures += 1
     space = state.built_space
     if node.failures >= state.policy.offender_failures and space is not None:
         space.set_offender(space.topology.index[node.name])
-    if payload.fencing:  # its work is known to be dead, so it leaves its jobs now
-        fence_node(state, node, at)
 
 
 def rank_of(event: Event) -> int:
@@ -127,15 +135,47 @@ def _clearing(*flags: Flag) -> Callable[[ClusterState, Event, Any], None]:
         node = state.nodes.get(payload.node)
         if node is None:
             return
+        was_broken = is_broken(node)
         for flag in flags:
             off = Mark(on=False, rank=rank_of(event), since=event.occurred_at)
             if set_mark(node.marks, flag, event.source, off):
                 clear_flag(node.marks, flag)
         if not isinstance(payload, ev.NodeUndrained):
             _start_anew(node, event.occurred_at)
+        if was_broken and not is_broken(node):
+            await_check(state, node, event.occurred_at)
+        elif isinstance(payload, ev.NodeReleased) and event.source.startswith(PERSON):
+            end_check(state, node)
         refresh_condition(state, node)
 
     return handle
+
+
+def _check_requested(state: ClusterState, event: Event, payload: ev.NodeCheckRequested) -> None:
+    node = state.nodes.get(payload.node)
+    if node is not None:
+        ask_check(state, node, payload.number, event.occurred_at)
+
+
+def _checked(state: ClusterState, event: Event, payload: ev.NodeChecked) -> None:
+    node = state.nodes.get(payload.node)
+    if node is None or not awaits_answer(node, payload.number):
+        return
+    end_check(state, node)
+    if not payload.passed:
+        said = f"{event.source}: {payload.detail} (event {event.seq})"
+        mark = Mark(on=True, rank=event.seq, since=event.occurred_at, reason=f"did not pass its check: {payload.detail}", evidence=(said,))
+        set_mark(node.marks, Flag.FAILED, CHECK, mark)
+        _count_failure(state, node)
+    refresh_condition(state, node)
+
+
+def end_checks(state: ClusterState) -> None:
+    """The policy no longer asks for checks: what waits for one is in service."""
+    for node in state.nodes.values():
+        if node.unchecked is not None:
+            end_check(state, node)
+            refresh_condition(state, node)
 
 
 def _start_anew(node: Node, at: Instant) -> None:
@@ -166,4 +206,6 @@ HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
     ev.NodeReleased: _clearing(Flag.QUARANTINED),
     ev.NodeUndrained: _clearing(Flag.DRAINING),
     ev.RepairFinished: _clearing(Flag.IN_REPAIR, Flag.FAILED),
+    ev.NodeCheckRequested: _check_requested,
+    ev.NodeChecked: _checked,
 }

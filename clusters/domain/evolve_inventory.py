@@ -9,7 +9,7 @@ from clusters.domain import inventory_events as ev
 from clusters.domain.allocation import fence_node, take_place
 from clusters.domain.clock import Clock
 from clusters.domain.events import Event, PolicyActivated
-from clusters.domain.evolve_health import rank_of, refresh_condition
+from clusters.domain.evolve_health import end_checks, rank_of, refresh_condition
 from clusters.domain.evolve_switches import nodes_of, weigh
 from clusters.domain.fabric import SWITCHES, fabric_of, mark_fabric
 from clusters.domain.health import Flag, Mark
@@ -79,6 +79,7 @@ def _removed(state: ClusterState, event: Event, payload: ev.NodeRemoved) -> None
         return
     fence_node(state, node, event.occurred_at)
     state.watched.discard(payload.node)
+    state.unasked.discard(payload.node)
     del state.nodes[payload.node]
     state.drop_space()
 
@@ -98,6 +99,8 @@ def _policy(state: ClusterState, _: Event, payload: PolicyActivated) -> None:
         state.usage.settle(state.moment, state.policy.fair_share_half_life_h)
     state.policy = payload.policy
     state.policy_version = payload.version
+    if not state.policy.check_repaired:
+        end_checks(state)
     space = state.built_space
     if space is not None:  # spares and slices are counted anew everywhere
         space.stamp = [space.at] * len(space.stamp)

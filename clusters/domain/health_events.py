@@ -73,7 +73,7 @@ class NodeQuarantined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReleased:
-    """Quarantine ended, whoever imposed it."""
+    """Quarantine ended, whoever imposed it. A person's word also puts a repaired node that waits for its check into service."""
 
     VERSION: ClassVar[int] = 1
     node: str
@@ -121,8 +121,28 @@ class RepairStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairFinished:
-    """The node is repaired: clears in repair, and failed of every source."""
+    """The node is repaired: clears in repair, and failed of every source. Where the policy says so, it is checked before it takes work."""
 
     VERSION: ClassVar[int] = 1
     node: str
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCheckRequested:
+    """The engine is to check a repaired node."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    number: int  # from 1, of the checks asked for on this node: what the answer names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeChecked:
+    """What the check found. The answer to an older request, or of a node that waits for none, changes nothing."""
+
+    VERSION: ClassVar[int] = 1
+    node: str
+    number: int  # of the request
+    passed: bool
+    detail: str = ""  # what was run and how it ended, for people

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from clusters.domain.books import PLACEABLE, Use
+from clusters.domain.books import Use
 from clusters.domain.books_of import domain_uses, read_books
+from clusters.domain.checks import is_broken, is_unasked
 from clusters.domain.defrag import PlanStatus
 from clusters.domain.exclusive import closed_by
 from clusters.domain.health import condition_of
@@ -26,6 +27,7 @@ def check(state: ClusterState) -> list[str]:
         *_queue_is_the_waiting(state),
         *_limits_run(state),
         *_watched_are_those_to_watch(state),
+        *_checks_are_of_repaired_nodes(state),
         *_usage_is_true(state),
         *_exclusive_work_is_alone(state),
         *_space_is_true(state),
@@ -72,6 +74,16 @@ def _watched_are_those_to_watch(state: ClusterState) -> Iterator[str]:
         yield f"verdicts watch {sorted(state.watched ^ due)[:5]}, or should"
 
 
+def _checks_are_of_repaired_nodes(state: ClusterState) -> Iterator[str]:
+    if state.unasked != {node.name for node in state.nodes.values() if is_unasked(node)}:
+        yield f"checks are still to be asked for on other nodes than {sorted(state.unasked)[:5]}"
+    for node in state.nodes.values():
+        if node.asked_at is not None and node.unchecked is None:
+            yield f"node {node.name} waits for no check, but was asked for one"
+        if node.unchecked is not None and is_broken(node):
+            yield f"node {node.name} is {node.condition}, and waits for a check all the same"
+
+
 def _one_owner(state: ClusterState) -> Iterator[str]:
     held = {(name, job.id) for job in state.jobs.values() for name in job.held_nodes}
     owned = {(node.name, job) for node in state.nodes.values() for job in (node.job, *node.shares) if job}
@@ -111,7 +123,7 @@ def _spares_are_free(state: ClusterState) -> Iterator[str]:
     for domain, group in enumerate(topology.domains):
         for bit, use in enumerate(domain_uses(state, domain)):
             node = state.nodes[topology.nodes[group.first + bit].name]
-            if use in (Use.SPARE, Use.IDLE, Use.STRANDED) and (node.job or node.shares or node.condition not in PLACEABLE):
+            if use in (Use.SPARE, Use.IDLE, Use.STRANDED) and (node.job or node.shares or not node.in_service):
                 yield f"node {node.name} counts as {use}, but is {node.condition} and held by {node.job or sorted(node.shares)}"
 
 

@@ -45,6 +45,7 @@ class Policy:
     incident_window_ms: int = 1_000
     incident_nodes: int = 2
     incident_rack_nodes: int = 3
+    check_repaired: bool = True
     defrag_mode: DefragMode = DefragMode.SUGGEST
     defrag_wait_s: int = 60
     defrag_moves: int = 8

@@ -41,6 +41,8 @@ class Node:
     """One compute tray."""
 
     __slots__ = (
+        "asked_at",
+        "checks",
         "condition",
         "domain",
         "evidence",
@@ -59,6 +61,7 @@ class Node:
         "told_domain",
         "told_gpus",
         "trusted_at",
+        "unchecked",
         "verdicts",
     )
 
@@ -82,11 +85,19 @@ class Node:
         self.job = ""  # holds the whole node
         self.signals: list[Heard] = []  # the last ones of all sources, in order of seq
         self.shares: dict[str, int] = {}  # job -> mask of the GPUs it has, for work below a node
+        self.unchecked: Instant | None = None  # since when it is repaired and waits for its check
+        self.asked_at: Instant | None = None  # when the engine was asked for that check
+        self.checks = 0  # ever asked for: the number of the last one
 
     @property
     def placeable(self) -> bool:
         """Whether it may take new work."""
-        return self.condition in PLACEABLE and not self.problem and self.domain is not None and not self.shut
+        return self.in_service and not self.problem and self.domain is not None and not self.shut
+
+    @property
+    def in_service(self) -> bool:
+        """Whether it is well, as far as anybody knows, and not in doubt after a repair."""
+        return self.condition in PLACEABLE and self.unchecked is None
 
 
 class Rack:
@@ -248,10 +259,16 @@ class ClusterState:
         self.lost_work: dict[tuple[str, str], tuple[int, int]] = {}  # (team, cause) -> rollback and stall, in GPU-seconds
         self.closed_racks: set[str] = set()  # racks that do not take all work
         self.watched: set[str] = set()  # nodes with signals, out of reach, or with a flag that a verdict has set
+        self.unasked: set[str] = set()  # nodes that wait for a check that nobody has asked for yet
         self.incidents: dict[str, Incident] = {}  # open ones by id
         self.breaker: Breaker | None = None  # why verdicts do not act
         self.breaker_reset_at: Instant | None = None
         self._space: Space | None = None
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether something acts on what is decided."""
+        return self.connector not in ("", NO_ENGINE)
 
     @property
     def topology(self) -> Topology:

@@ -21,7 +21,7 @@ from clusters.eventlog.storage import StoredSnapshot
 logger = logging.getLogger(__name__)
 
 #: Raised whenever the state's dump changes its shape, or the same log may fold into another state than before.
-FOLD_VERSION = 15
+FOLD_VERSION = 16
 
 FAST = 1  # compression level: a snapshot is written far more often than read, and the levels above gain little
 

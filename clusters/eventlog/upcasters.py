@@ -90,6 +90,11 @@ def _policy_activated_2(fields: Fields) -> Fields:
     return {**fields, "policy": {**since, **fields["policy"]}}
 
 
+def _policy_activated_3(fields: Fields) -> Fields:
+    """A repaired node took work at once."""
+    return {**fields, "policy": {**fields["policy"], "check_repaired": False}}
+
+
 def _node_recovered_1(fields: Fields) -> Fields:
     """A recovery took back all four flags of its source."""
     return {**fields, "flags": []}
@@ -107,6 +112,7 @@ UPCASTERS: Mapping[tuple[str, int], Callable[[Fields], Fields]] = {
     ("NodeRecovered", 1): _node_recovered_1,
     ("PolicyActivated", 1): _policy_activated_1,
     ("PolicyActivated", 2): _policy_activated_2,
+    ("PolicyActivated", 3): _policy_activated_3,
     ("RackRegistered", 1): _rack_registered_1,
 }
 

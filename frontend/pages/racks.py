@@ -66,6 +66,7 @@ def rack_context(state: ClusterState, name: str, *, may_write: bool) -> dict[str
             "switch_trays": rack.switch_trays,
         },
         "nvlink": rack.nvlink,
+        "checks": state.has_engine and state.policy.check_repaired,
         "states": RACK_STATES if may_write else [],
         "elevation": mark_safe(Elevation(drawing).render()),
         "service": _service(rack.service),
@@ -121,10 +122,13 @@ def _row(state: ClusterState, node: NodeFacts, *, may_write: bool) -> dict[str, 
         "evidence": list(_evidence(node)),
         "past": past_context(state, node.name),
         "can": list(_can(node)) if may_write else [],
+        "unchecked": node.unchecked_since_us is not None,
     }
 
 
 def _evidence(node: NodeFacts) -> Iterator[dict[str, Any]]:
+    if node.unchecked_since_us is not None:
+        yield {"text": "repaired; waits for its check since", "at_us": node.unchecked_since_us}
     for mark in node.marks:
         why = f": {mark.reason}" if mark.reason else ""
         yield {"text": f"{mark.flag.replace('_', ' ')}{why} ({mark.source})", "at_us": mark.since_us}
@@ -140,3 +144,5 @@ def _can(node: NodeFacts) -> Iterator[str]:
     if node.condition != Condition.ABSENT:
         yield NodeVerb.REPAIR if broken else NodeVerb.FAIL
     yield NodeVerb.UNDRAIN if Flag.DRAINING in flags else NodeVerb.DRAIN
+    if Flag.QUARANTINED in flags or node.unchecked_since_us is not None:
+        yield NodeVerb.RELEASE

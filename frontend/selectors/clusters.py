@@ -49,6 +49,7 @@ class ClusterSummary(msgspec.Struct, frozen=True):
     nodes: int
     condition: dict[str, int]  # nodes
     use: dict[str, int]  # nodes
+    unchecked: int  # nodes, repaired, that wait for their check
     jobs: dict[str, int]  # by state: those alive, and all that ever ended
     lost_work: list[TeamLoss]
     clock: Clock
@@ -100,6 +101,7 @@ def cluster_summary(cluster: str) -> ClusterSummary:
             nodes=books.nodes,
             condition={condition.value: count for condition, count in books.condition.items()},
             use={use.value: count for use, count in books.use.items()},
+            unchecked=sum(node.unchecked is not None for node in state.nodes.values()),
             jobs=job_counts(state),
             lost_work=[TeamLoss(team, cause, *spent) for (team, cause), spent in sorted(state.lost_work.items())],
             clock=clock_of(state),

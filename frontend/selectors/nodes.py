@@ -48,6 +48,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
     marks: list[Mark]
     evidence: tuple[str, ...]  # abnormal conditions that the inventory's source reported
     failures: int  # since it was registered
+    unchecked_since_us: int | None  # cluster time at which it was repaired, while it waits for its check and takes no work
 
 
 class LostChip(msgspec.Struct, frozen=True):
@@ -93,6 +94,7 @@ class RackFacts(msgspec.Struct, frozen=True):
     nodes: int
     condition: dict[str, int]  # nodes, only what there is
     use: dict[str, int]  # nodes, only what there is
+    unchecked: int  # nodes, repaired, that wait for their check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +197,7 @@ def node_facts(state: ClusterState, node: Node, use: str) -> NodeFacts:
         marks=marks,
         evidence=node.evidence,
         failures=node.failures,
+        unchecked_since_us=node.unchecked,
     )
 
 
@@ -252,4 +255,5 @@ def _rack_facts(state: ClusterState, span: RackSpan, uses: dict[str, str]) -> Ra
         nodes=span.count,
         condition=dict(Counter(state.nodes[name].condition.value for name in names)),
         use=dict(Counter(uses[name] for name in names)),
+        unchecked=sum(state.nodes[name].unchecked is not None for name in names),
     )

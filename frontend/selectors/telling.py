@@ -46,6 +46,7 @@ QUIET = frozenset(
         inventory.NodeChanged,
         inventory.NodeRegistered,
         inventory.RackRegistered,
+        health.NodeCheckRequested,
         jobs.CheckpointReported,
         jobs.JobBlocked,
         jobs.StopRequested,
@@ -107,6 +108,8 @@ def words_of(payload: Payload) -> Words:
 
 def tone_of(payload: Payload) -> str:
     """Whether it is "bad", "warn" or "good" news, or none."""
+    if isinstance(payload, health.NodeChecked):
+        return "good" if payload.passed else "bad"
     return _TONES.get(type(payload), "")
 
 
@@ -218,12 +221,14 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     health.NodeUnreachable: _node("is unreachable"),
     health.NodeDegraded: _node("is degraded"),
     health.NodeQuarantined: _node("quarantined"),
-    health.NodeReleased: _node("released from quarantine"),
+    health.NodeReleased: _node("released into service"),
     health.NodeDraining: _node("is draining"),
     health.NodeUndrained: _node("takes work again"),
     health.RackStateChanged: lambda event: (f"Rack {event.rack}: {state_of('rack', event.state).label.lower()}", event.reason),
     health.RepairStarted: _node("in repair"),
     health.RepairFinished: _node("repaired"),
+    health.NodeCheckRequested: lambda event: (f"{event.node} is to be checked", "it was repaired"),
+    health.NodeChecked: lambda event: (f"{event.node} {'passed' if event.passed else 'did not pass'} its check", event.detail),
     signals.SignalReceived: _signal,
     switches.SwitchTrayFailed: _switch("failed"),
     switches.SwitchTrayRepaired: _switch("repaired"),

@@ -35,12 +35,14 @@ def _failed_by_a_person(node: Node) -> bool:
     return any(mark.on and flag is Flag.FAILED and source.startswith(PERSON) for (flag, source), mark in node.marks.items())
 
 
+_NOT_HELD = "is not quarantined, and waits for no check"
+
 _OBJECTIONS: dict[NodeVerb, Callable[[Node], str]] = {
     NodeVerb.FAIL: lambda node: "was marked failed already; mark it repaired first" if _failed_by_a_person(node) else "",
     NodeVerb.REPAIR: lambda node: "" if _is_set(node, Flag.FAILED, Flag.IN_REPAIR) else f"is {node.condition}; nothing to repair",
     NodeVerb.DRAIN: lambda node: "is draining already" if _is_set(node, Flag.DRAINING) else "",
     NodeVerb.UNDRAIN: lambda node: "" if _is_set(node, Flag.DRAINING) else "is not draining",
-    NodeVerb.RELEASE: lambda node: "" if _is_set(node, Flag.QUARANTINED) else "is not quarantined",
+    NodeVerb.RELEASE: lambda node: "" if _is_set(node, Flag.QUARANTINED) or node.unchecked is not None else _NOT_HELD,
 }
 
 _EVENTS: dict[NodeVerb, Callable[[str, str], Payload]] = {

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from clusters.connectors.local.driver import LocalDriver
-from clusters.connectors.local.fleet import Program
+from clusters.connectors.local.program import Program
 from clusters.domain.job_events import JobPlaced
 
 #: Notes each start, and runs until it is stopped.

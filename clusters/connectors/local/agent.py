@@ -2,8 +2,9 @@
 
 It is started as a script, so that it is light, and imports nothing of this project. Lines of JSON come in and go out:
 
-  in   {"run": KEY, "argv": [...], "env": {...}, "log": FILE}    {"stop": KEY, "grace_s": SECONDS}
+  in   {"run": KEY, "argv": [...], "env": {...}, "log": FILE}    {"stop": KEY, "grace_s": SECONDS}    {"ask": KEY}
   out  {"beat": PID}    {"started": KEY, "pid": PID}    {"ended": KEY, "code": CODE, "told": BOOL, "error": TEXT}
+       {"answer": KEY, "pid": PID}
 
 A code below zero is the signal that killed the work. When its input ends, whoever started it is gone: all work is stopped, and it ends.
 """
@@ -39,6 +40,8 @@ class Agent:
         order = json.loads(line)
         if "run" in order and order["run"] not in self.pids.values():
             self.run(order)
+        if "ask" in order:
+            say({"answer": order["ask"], "pid": os.getpid()})
         for pid, key in self.pids.items():
             if key == order.get("stop") and key not in self.told:
                 self.told[key] = time.monotonic() + order["grace_s"]

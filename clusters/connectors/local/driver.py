@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from clusters.connectors.base import Slot, Work
 from clusters.connectors.effects import carry_out, effect_of
-from clusters.connectors.local.fleet import LOCAL_SOURCE, LocalFleet, Program
+from clusters.connectors.local.fleet import LOCAL_SOURCE, LocalFleet
+from clusters.connectors.local.program import Program
 from clusters.domain.clock import Clock
 from clusters.domain.events import Event
 from clusters.domain.health import Flag
@@ -42,6 +43,8 @@ class LocalDriver:
             self.fleet.add(node.name)
             if _found_dead(node):
                 self.fleet.recovered(node.name)
+            if node.asked_at is not None:  # what ran it has ended with who drove it then
+                self.fleet.check(node.name, node.checks)
         for job, generation, held in left:
             self.fleet.forget(job, generation, held)
         for work, generation, slots in fresh:
@@ -79,8 +82,8 @@ class LocalDriver:
         elif isinstance(payload, NodeFailed) and payload.fencing and event.source != LOCAL_SOURCE:
             self.fleet.fail(payload.node)
         effect = effect_of(payload)
-        if effect is not None and (work := self._work(effect.job)) is not None:
-            carry_out(effect, self.fleet, work)
+        if effect is not None:
+            carry_out(effect, self.fleet, self._work)
 
     def _work(self, job: str) -> Work | None:
         with self._log.live(self._cluster).reading() as state:

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from clusters.connectors.base import Capabilities, NodeCheck, Observation, Slot, Work
+from clusters.connectors.base import Capabilities, NodeSight, Observation, Slot, Work
+from clusters.connectors.local.checks import LocalChecks
 from clusters.connectors.local.nodes import SILENT_SECONDS, NodeProcess, NodeProcesses
+from clusters.connectors.local.program import Program
 from clusters.connectors.local.work import LocalWork, key_of, read_key
 from clusters.domain.events import NewEvent, Payload
-from clusters.domain.health_events import NodeFailed, NodeRecovered, NodeUnreachable
+from clusters.domain.health_events import NodeChecked, NodeFailed, NodeRecovered, NodeUnreachable
 from clusters.domain.ids import SECOND, Duration, Instant
 from clusters.domain.job_events import JobFailed, JobFinished, WorkStarted, WorkStopped
 
@@ -31,16 +31,6 @@ LOCAL_SOURCE = "local"
 
 #: Seconds that work has to stop by itself when it is told to.
 GRACE_SECONDS = 30.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
-    """What every job of the fleet runs on each of its nodes."""
-
-    argv: tuple[str, ...]
-    directory: Path  # of what its processes print
-    env: Mapping[str, str] = field(default_factory=dict)  # beside what tells it which job and node it is
-    blames_nodes: bool = False  # an end with an error is the node's fault: launchers end so when what they watch over is killed
 
 
 class LocalFleet:
@@ -54,6 +44,7 @@ class LocalFleet:
         self._failed: set[str] = set()
         self._cordoned: set[str] = set()
         self._processes = NodeProcesses()
+        self._checks = LocalChecks(program)
         self._works: dict[str, LocalWork] = {}
         self._told = 0  # failures and silences told, for their ids
         self._journal: list[NewEvent] = []
@@ -71,6 +62,7 @@ class LocalFleet:
         """The node is gone for good."""
         self._known.discard(node)
         self._failed.discard(node)
+        self._checks.stop(node)
         self._lose(node, "the node was removed")
         self._processes.end(node)
 
@@ -78,6 +70,7 @@ class LocalFleet:
         """Somebody says that the node is dead: so it is, with all that runs on it."""
         if node in self._known:
             self._failed.add(node)
+            self._checks.stop(node)
             self._lose(node, "the node was marked failed")
             self._processes.end(node)
 
@@ -98,8 +91,8 @@ class LocalFleet:
 
     @property
     def busy(self) -> bool:
-        """Whether work was told to start or to stop and has not yet."""
-        return any(
+        """Whether work was told to start or to stop and has not yet, or a node to be checked."""
+        return bool(self._checks) or any(
             node in work.stopping or (process := self._processes.get(node)) is None or key_of(work.job, generation) not in process.works
             for work in self._works.values()
             for node, generation in work.nodes.items()
@@ -113,7 +106,7 @@ class LocalFleet:
     # ---- effects
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(checkpoint=False, cordon=True)
+        return Capabilities(checkpoint=False, cordon=True, check=True)
 
     def start(self, work: Work, generation: int, slots: Sequence[Slot]) -> None:
         known = self._works.setdefault(work.job, LocalWork(work.job))
@@ -152,9 +145,14 @@ class LocalFleet:
     def uncordon(self, node: str) -> None:
         self._cordoned.discard(node)
 
-    def check(self, node: str) -> NodeCheck:
+    def check(self, node: str, number: int) -> None:
         process = self._processes.get(node)
-        return NodeCheck(
+        if process is not None:  # else it has failed, which was told
+            self._checks.start(process, number)
+
+    def look(self, node: str) -> NodeSight:
+        process = self._processes.get(node)
+        return NodeSight(
             known=node in self._known,
             up=process is not None and node not in self._failed,
             cordoned=node in self._cordoned,
@@ -182,6 +180,8 @@ class LocalFleet:
                 self._tell(f"n/{process.node}/{self._next()}/heard", NodeRecovered(node=process.node, reason="it shows signs of life"))
             for line in lines:
                 self._heard(process, line)
+        for answer in self._checks.overdue():
+            self._checked(answer)
         silent = time.monotonic() - SILENT_SECONDS
         for process in self._processes:
             if process.heard_at < silent and not process.silent:
@@ -202,12 +202,18 @@ class LocalFleet:
     # ---- what nodes say
 
     def _heard(self, process: NodeProcess, line: dict[str, Any]) -> None:
+        answer = self._checks.heard(process, line)
+        if answer is not None:
+            self._checked(answer)
         if "started" in line:
             process.works[line["started"]] = line["pid"]
             self._started(process.node, *read_key(line["started"]))
         elif "ended" in line:
             process.works.pop(line["ended"], None)
             self._ended(process.node, line)
+
+    def _checked(self, answer: NodeChecked) -> None:
+        self._tell(f"n/{answer.node}/check/{answer.number}", answer)
 
     def _started(self, node: str, job: str, generation: int) -> None:
         work = self._works.get(job)
@@ -254,6 +260,7 @@ class LocalFleet:
     def _down(self, node: str, reason: str) -> None:
         """The node has failed, and nothing runs on it any more."""
         self._failed.add(node)
+        self._checks.stop(node)
         self._tell(f"n/{node}/{self._next()}/failed", NodeFailed(node=node, reason=reason, fencing=True))
         self._lose(node, reason)
         self._processes.end(node)

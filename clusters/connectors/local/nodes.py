@@ -50,6 +50,10 @@ class NodeProcess:
         """Start work under this key, unless it runs."""
         self._order({"run": key, "argv": argv, "env": dict(env), "log": str(log)})
 
+    def ask(self, key: str) -> None:
+        """Have it answer under this key."""
+        self._order({"ask": key})
+
     def stop(self, key: str, grace_s: float) -> None:
         """Ask the work to stop; it is killed when it has not after `grace_s`."""
         self._order({"stop": key, "grace_s": grace_s})
@@ -88,7 +92,7 @@ class NodeProcess:
 
     def _order(self, order: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        with suppress(OSError):  # it is dead, which is found when it is listened to
+        with suppress(OSError, ValueError):  # it is dead, which is found when it is listened to, or buried already
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
 
 

@@ -31,6 +31,11 @@ def repair_time(options: FleetOptions, node: str, failures: int) -> Duration:
     return round(lognormal(u, median, sigma) * MINUTE)
 
 
+def is_unmended(options: FleetOptions, node: str, failures: int) -> bool:
+    """Whether the repair after the node's failure number `failures` left the fault in it."""
+    return failures > 0 and uniform(options.seed, "bad repair", node, failures) < options.bad_repairs
+
+
 class FaultProcess:
     """The fleet's failures, one after the other."""
 

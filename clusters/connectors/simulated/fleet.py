@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from clusters.connectors.base import Capabilities, NodeCheck, Observation, Slot, Work
+from clusters.connectors.base import Capabilities, NodeSight, Observation, Slot, Work
 from clusters.connectors.simulated import hearing
 from clusters.connectors.simulated.arrivals import Arrivals, Generator
 from clusters.connectors.simulated.machines import Machines
@@ -43,7 +43,7 @@ class SimulatedFleet:
     # ---- effects
 
     def capabilities(self) -> Capabilities:
-        return Capabilities(checkpoint=True, cordon=True)
+        return Capabilities(checkpoint=True, cordon=True, check=True)
 
     def start(self, work: Work, generation: int, slots: Sequence[Slot]) -> None:
         if self.workload.work_of(work.job) is None:
@@ -62,9 +62,12 @@ class SimulatedFleet:
     def uncordon(self, node: str) -> None:
         self._cordoned.discard(node)
 
-    def check(self, node: str) -> NodeCheck:
+    def check(self, node: str, number: int) -> None:
+        self.machines.check(node, number, self.time)
+
+    def look(self, node: str) -> NodeSight:
         known = node in self.machines
-        return NodeCheck(
+        return NodeSight(
             known=known,
             up=known and not self.machines.is_down(node),
             cordoned=node in self._cordoned,

@@ -15,14 +15,14 @@ from clusters.connectors.effects import carry_out, effect_of
 from clusters.domain import health_events as health
 from clusters.domain import inventory_events as inventory
 from clusters.domain import job_events as jobs
-from clusters.domain.events import Payload
+from clusters.domain.events import Payload, PolicyActivated
 from clusters.domain.ids import Instant, job_id
 
 if TYPE_CHECKING:
     from clusters.connectors.simulated.fleet import SimulatedFleet
 
 _ENDS = (jobs.JobFinished, jobs.JobFailed, jobs.JobCancelled)
-_REPAIRS = (health.RepairStarted, health.RepairFinished)
+_REPAIRS = (health.RepairStarted, health.RepairFinished, health.NodeChecked)
 
 _Handler = Callable[["SimulatedFleet", Any, Instant], None]
 
@@ -46,8 +46,8 @@ def take_in(fleet: SimulatedFleet, payload: Payload, at: Instant, seq: int | Non
     if handler is not None:
         handler(fleet, payload, at)
     effect = effect_of(payload)
-    if effect is not None and (work := fleet.workload.work_of(effect.job)) is not None:
-        carry_out(effect, fleet, work)
+    if effect is not None:
+        carry_out(effect, fleet, fleet.workload.work_of)
 
 
 def _submitted(fleet: SimulatedFleet, payload: jobs.JobSubmitted, at: Instant, seq: int | None) -> None:
@@ -78,6 +78,11 @@ def _ended(fleet: SimulatedFleet, payload: jobs.JobFinished | jobs.JobFailed | j
     fleet.workload.ended(payload.job, generation, at)
 
 
+def _policy(fleet: SimulatedFleet, payload: PolicyActivated, _: Instant) -> None:
+    if not payload.policy.check_repaired:
+        fleet.machines.uncheck_all()
+
+
 def _wants(fleet: SimulatedFleet, payload: jobs.JobReleased | jobs.JobRequeued, _: Instant) -> None:
     fleet.workload.waits(payload.job, wants=True)
 
@@ -89,6 +94,9 @@ _HANDLERS: dict[type, _Handler] = {
     health.NodeFailed: _failed,
     health.RepairStarted: lambda fleet, payload, at: fleet.machines.repair_started(payload.node, at),
     health.RepairFinished: lambda fleet, payload, _: fleet.machines.repaired(payload.node),
+    health.NodeChecked: lambda fleet, payload, at: fleet.machines.checked(payload.node, payload.number, at, passed=payload.passed),
+    health.NodeReleased: lambda fleet, payload, _: fleet.machines.uncheck(payload.node),
+    PolicyActivated: _policy,
     jobs.JobHeld: lambda fleet, payload, _: fleet.workload.waits(payload.job, wants=False),
     jobs.JobReleased: _wants,
     jobs.JobRequeued: _wants,

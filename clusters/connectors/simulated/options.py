@@ -28,6 +28,8 @@ class FleetOptions:
     lemon_share: float = 0.20  # share of failures that they cause
     repair_model: int = REPAIR_PUBLISHED
     repair_mean_h: float = 240.0  # of the flat model
+    bad_repairs: float = 0.0  # share of repairs that leave the fault in the node, which its check finds
+    check_s: float = 300.0  # from asked to check a node to the answer
     launch_s: float = 20.0  # from placed to running
     stop_s: float = 10.0  # from told to stop to stopped
     generator: int = 0  # 1: it submits jobs of its own while few wait
@@ -47,6 +49,11 @@ class FleetOptions:
         return round(self.launch_s * SECOND)
 
     @property
+    def check(self) -> Duration:
+        """From asked to check a node to the answer."""
+        return round(self.check_s * SECOND)
+
+    @property
     def stop(self) -> Duration:
         """From told to stop to stopped."""
         return round(self.stop_s * SECOND)
@@ -64,6 +71,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "lemon_share": (0, 1),
     "repair_model": (REPAIR_PUBLISHED, REPAIR_FLAT),
     "repair_mean_h": (0.01, 100_000),
+    "bad_repairs": (0, 0.9),
+    "check_s": (0, 86_400),
     "launch_s": (0, 86_400),
     "stop_s": (0, 86_400),
     "generator": (0, 1),

@@ -48,7 +48,10 @@ def restore(
 def _add(fleet: SimulatedFleet, node: Node) -> None:
     down = _down_since(node)
     repair = down is not None and any(mark.on for (flag, _), mark in node.marks.items() if flag is Flag.IN_REPAIR)
-    fleet.machines.add(node.name, failures=node.failures, down_since=down, in_repair=repair)
+    asked = node.asked_at is not None
+    fleet.machines.add(node.name, failures=node.failures, checks=node.checks - asked, down_since=down, in_repair=repair)
+    if node.asked_at is not None:
+        fleet.machines.check(node.name, node.checks, node.asked_at)
 
 
 def _plan(fleet: SimulatedFleet, events: Iterable[Event], already: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import signal
 import socket
 import threading
@@ -17,7 +18,7 @@ from django.db import DatabaseError, close_old_connections
 
 from clusters.connectors.lease import Lease
 from clusters.connectors.local.driver import LocalDriver
-from clusters.connectors.local.fleet import Program
+from clusters.connectors.local.program import CHECK_SECONDS, Program
 from clusters.domain.errors import ClusterError
 from clusters.domain.state import LOCAL
 from clusters.eventlog.store import default_log
@@ -37,6 +38,8 @@ class Command(BaseCommand):
         parser.add_argument("--cluster", required=True)
         parser.add_argument("--logs", type=Path, help="directory for what the program prints; default: local/ in the data directory")
         parser.add_argument("--blame-nodes", action="store_true", help="an end with an error is a failure of the node, not of the job")
+        parser.add_argument("--check", default="", help="command that finds out whether a repaired node works: it ends with code 0 there")
+        parser.add_argument("--check-seconds", type=float, default=CHECK_SECONDS, help="how long that may take")
         parser.add_argument("program", nargs="+", help="the program and its arguments; write -- before it")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -52,6 +55,8 @@ class Command(BaseCommand):
             directory=logs,
             env={**env, "SLICEKEEPER_CLUSTER": cluster},
             blames_nodes=options["blame_nodes"],
+            check=tuple(shlex.split(options["check"])),
+            check_seconds=options["check_seconds"],
         )
         lease = Lease(cluster, f"{socket.gethostname()[:60]}:{os.getpid()}:{uuid4().hex[:8]}")
         try:

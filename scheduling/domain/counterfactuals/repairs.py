@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from clusters.domain.books import PLACEABLE, Condition
+from clusters.domain.books import Condition
 from clusters.domain.state import Node
 from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question
 from scheduling.domain.trial import Trial
 from scheduling.domain.wording import listed
 
-#: Conditions that end: somebody releases or undrains the node, which takes a word; or it is repaired, or answers again.
+#: Conditions that end: somebody releases or undrains the node, which takes a word; or it is repaired, or answers again. The wait for a
+#: check ends by a word, too.
 BY_WORD = frozenset({Condition.QUARANTINED, Condition.DRAINING})
 RETURNING = BY_WORD | {Condition.FAILED, Condition.IN_REPAIR, Condition.SUSPECT, Condition.UNKNOWN}
 
@@ -36,14 +37,23 @@ def _out_of_service(question: Question) -> list[Nodes]:
     for node in question.state.nodes.values():
         if _may_return(node):
             index = topology.index[node.name]
-            found.setdefault((topology.domain_of[index], node.gpus), []).append((node.condition not in BY_WORD, index))
+            found.setdefault((topology.domain_of[index], node.gpus), []).append((not _takes_a_word(node), index))
     firsts = sorted(sorted(nodes)[:2] for nodes in found.values())
     return [tuple(index for _, index in nodes) for nodes in firsts]
 
 
 def _may_return(node: Node) -> bool:
     idle = not (node.job or node.shares)  # else its return frees nothing
-    return idle and node.condition in RETURNING and not node.shut and not node.problem and node.domain is not None
+    returns = node.condition in RETURNING or node.unchecked is not None
+    return idle and returns and not node.shut and not node.problem and node.domain is not None
+
+
+def _takes_a_word(node: Node) -> bool:
+    return node.condition in BY_WORD or (node.condition not in RETURNING and node.unchecked is not None)
+
+
+def _what_is_wrong(node: Node) -> str:
+    return node.condition.replace("_", " ") if node.condition in RETURNING else "waits for its check"
 
 
 def _enough(question: Question, out: Sequence[Nodes]) -> Iterator[Nodes]:
@@ -71,7 +81,7 @@ def _beside(first: Nodes) -> Callable[[Sequence[Nodes]], Change]:
 
 def _told(question: Question, nodes: Nodes) -> Counterfactual:
     names = [question.state.topology.nodes[index].name for index in nodes]
-    words = [f"{name} ({question.state.nodes[name].condition.replace('_', ' ')})" for name in names]
+    words = [f"{name} ({_what_is_wrong(question.state.nodes[name])})" for name in names]
     what = f"node {words[0]} were" if len(words) == 1 else f"nodes {listed(words)} were"
     return Counterfactual(kind=Kind.REPAIR, text=f"{question.would} if {what} back in service", params={"nodes": tuple(names)})
 
@@ -89,7 +99,7 @@ def _open(question: Question, racks: Sequence[str]) -> Change:
     """Nodes that nothing but their rack keeps out take work again."""
     index, taken = question.state.topology.index, set(racks)
     nodes = [node for node in question.state.nodes.values() if node.rack in taken and node.shut]
-    well = [index[node.name] for node in nodes if node.condition in PLACEABLE and not node.problem and node.domain is not None]
+    well = [index[node.name] for node in nodes if node.in_service and not node.problem and node.domain is not None]
 
     def change(trial: Trial) -> None:
         for node in well:

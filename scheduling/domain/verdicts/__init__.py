@@ -3,6 +3,7 @@
 doubts     what the signals of one node speak for
 incidents  nodes of one domain that fail together
 flapping   nodes that fail again and again
+checks     repaired nodes that are to be checked
 breaker    when to stop and ask a person
 judge      all of it, as events
 """

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from clusters.domain.books import PLACEABLE, Condition
+from clusters.domain.books import Condition
 from clusters.domain.health import Flag
 from clusters.domain.health_events import RackStateChanged
 from clusters.domain.ids import MILLISECOND, Instant
@@ -113,7 +113,7 @@ def over(state: ClusterState) -> Iterator[IncidentClosed | RackStateChanged]:
     """Incidents whose nodes are all in service again, or gone; the racks that they closed open with them."""
     for name, incident in sorted(state.incidents.items()):
         nodes = [state.nodes[node] for node in incident.nodes if node in state.nodes]
-        if all(node.condition in PLACEABLE or node.condition is Condition.ABSENT for node in nodes):
+        if all(node.in_service or node.condition is Condition.ABSENT for node in nodes):
             yield IncidentClosed(incident=name, reason="all its nodes are in service again")
             for rack in _racks_of(state, incident.domain):
                 if state.racks[rack].service.by == by_incident(incident.domain):

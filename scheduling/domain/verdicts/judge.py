@@ -16,6 +16,7 @@ from clusters.domain.signals import SignalKind
 from clusters.domain.state import ClusterState, Node
 from scheduling.domain.rack_states import emptied
 from scheduling.domain.verdicts.breaker import COUNTED, trip
+from scheduling.domain.verdicts.checks import checks_due
 from scheduling.domain.verdicts.doubts import OUT_OF_REACH, Doubt, doubts_of, expiries, flags_of, last_bad, quiet_from
 from scheduling.domain.verdicts.flapping import OWNER, flapping
 from scheduling.domain.verdicts.incidents import bursts, over, racks_out, told
@@ -25,7 +26,7 @@ Doubts = Mapping[str, Mapping[Flag, Doubt]]
 
 def judge(state: ClusterState, now: Instant) -> list[Payload]:
     """What is to be said of nodes, incidents and the breaker at this moment."""
-    if not (state.watched or state.incidents or state.closed_racks):
+    if not (state.watched or state.incidents or state.closed_racks or state.unasked):
         return []
     doubts = {name: doubts_of(state.nodes[name], state.policy, now) for name in sorted(state.watched) if name in state.nodes}
     groups = bursts(state, doubts)
@@ -44,7 +45,8 @@ def judge(state: ClusterState, now: Instant) -> list[Payload]:
         new = {name: kept for name, found in new.items() if (kept := [doubt for doubt in found if doubt.flag not in COUNTED])}
         due = []
     incidents = [event for burst in due for event in [*told(state, burst), *racks_out(state, burst)]]
-    return [*tripped, *incidents, *_verdicts(state, new, now), *_recoveries(state, doubts, now), *over(state), *emptied(state)]
+    said = [*tripped, *incidents, *_verdicts(state, new, now), *_recoveries(state, doubts, now)]
+    return [*said, *over(state), *emptied(state), *checks_due(state)]
 
 
 def verdict_deadlines(state: ClusterState, now: Instant) -> Iterator[Instant]:

@@ -8,6 +8,7 @@ import pytest
 
 from clusters.connectors.base import Slot, Work
 from clusters.domain.events import NewEvent, Payload
+from clusters.domain.health_events import NodeChecked
 from clusters.domain.job_events import CheckpointReported, JobFailed, JobFinished, WorkStarted, WorkStopped
 from tests.contract.connectors.engines import ENGINES, NODES, Engine
 from tests.domain.fleet.stage import ask
@@ -95,7 +96,7 @@ def test_stopping_stops_these_nodes_only_and_twice_is_once(running: Reader) -> N
     running.engine.connector.stop(WORK.job, 1, ["n1"])
     running.engine.wait()
     assert running.facts() == []
-    assert running.engine.connector.check("n0").jobs == (WORK.job,)
+    assert running.engine.connector.look("n0").jobs == (WORK.job,)
 
 
 def test_a_stop_of_an_older_generation_leaves_newer_work_alone(running: Reader) -> None:
@@ -123,14 +124,14 @@ def test_work_that_ends_by_itself_is_told_ended_before_it_is_told_stopped(runnin
     facts = running.facts()
     assert isinstance(facts[0], JobFinished | JobFailed)
     assert stopped(facts[1:]) == ["n0", "n1"]
-    assert running.engine.connector.check("n0").jobs == ()
+    assert running.engine.connector.look("n0").jobs == ()
 
 
 def test_work_on_a_node_that_dies_is_told_stopped_there(running: Reader) -> None:
     running.engine.kill("n1")
     running.engine.wait()
     assert stopped(running.facts()) == ["n1"]
-    assert not running.engine.connector.check("n1").up
+    assert not running.engine.connector.look("n1").up
 
 
 def test_jobs_do_not_get_in_each_others_way(running: Reader) -> None:
@@ -167,21 +168,21 @@ def test_ids_tell_what_happened_apart(running: Reader) -> None:
     assert len({fact.source_id for fact in seen}) == 6
 
 
-def test_a_cordon_shows_in_the_check_and_is_idempotent(engine: Engine) -> None:
+def test_a_cordon_shows_and_is_idempotent(engine: Engine) -> None:
     if not engine.connector.capabilities().cordon:
         pytest.skip("this engine cannot cordon")
     for _ in range(2):
         engine.connector.cordon("n0")
-    assert engine.connector.check("n0").cordoned
-    assert not engine.connector.check("n1").cordoned
+    assert engine.connector.look("n0").cordoned
+    assert not engine.connector.look("n1").cordoned
     for _ in range(2):
         engine.connector.uncordon("n0")
-    assert not engine.connector.check("n0").cordoned
+    assert not engine.connector.look("n0").cordoned
 
 
-def test_a_check_tells_known_nodes_from_others(engine: Engine) -> None:
-    assert all(engine.connector.check(node).up for node in NODES)
-    nowhere = engine.connector.check("nowhere")
+def test_a_look_tells_known_nodes_from_others(engine: Engine) -> None:
+    assert all(engine.connector.look(node).up for node in NODES)
+    nowhere = engine.connector.look("nowhere")
     assert not nowhere.known
     assert not nowhere.up
 
@@ -194,3 +195,65 @@ def test_asking_for_a_checkpoint_harms_nothing_whether_or_not_the_engine_can(run
     can = running.engine.connector.capabilities().checkpoint
     assert [(type(fact), fact.job) for fact in told if isinstance(fact, CheckpointReported)] == [(CheckpointReported, WORK.job)] * can
     assert len(told) == can
+
+
+def checked(payloads: list[Payload]) -> list[tuple[str, int, bool]]:
+    return [(fact.node, fact.number, fact.passed) for fact in payloads if isinstance(fact, NodeChecked)]
+
+
+def test_a_check_of_a_sound_node_passes_and_says_what_was_looked_at(engine: Engine) -> None:
+    reader = Reader(engine)
+    if not engine.connector.capabilities().check:
+        engine.connector.check("n0", 1)
+        engine.wait()
+        assert reader.facts() == []
+        return
+    engine.connector.check("n0", 1)
+    assert checked(reader.facts()) == []
+    engine.wait()
+    facts = reader.facts()
+    assert checked(facts) == [("n0", 1, True)]
+    assert all(isinstance(fact, NodeChecked) and fact.detail for fact in facts)
+
+
+def test_a_check_of_a_node_that_a_repair_left_broken_fails(engine: Engine) -> None:
+    broken = engine.botch()
+    reader = Reader(engine)
+    reader.facts()
+    engine.connector.check(broken, 1)
+    engine.wait()
+    assert checked(reader.facts()) == [(broken, 1, False)] * engine.connector.capabilities().check
+
+
+def test_a_check_asked_for_again_is_answered_once_and_a_later_one_anew(engine: Engine) -> None:
+    reader = Reader(engine)
+    can = engine.connector.capabilities().check
+    for number in (1, 1, 2, 1):
+        engine.connector.check("n0", number)
+    engine.wait()
+    assert [asked for _, asked, _ in checked(reader.facts())][-1:] == [2] * can
+    engine.connector.check("n0", 2)
+    engine.wait()
+    assert checked(reader.facts()) == []
+    engine.connector.check("n0", 3)
+    engine.wait()
+    assert checked(reader.facts()) == [("n0", 3, True)] * can
+
+
+def test_a_check_of_a_node_that_is_not_there_or_dead_does_nothing(engine: Engine) -> None:
+    reader = Reader(engine)
+    engine.kill("n1")
+    engine.wait()
+    reader.facts()
+    engine.connector.check("nowhere", 1)
+    engine.connector.check("n1", 1)
+    engine.wait()
+    assert checked(reader.facts()) == []
+
+
+def test_a_node_that_dies_while_it_is_checked_does_not_pass(engine: Engine) -> None:
+    reader = Reader(engine)
+    engine.connector.check(engine.endless(), 1)
+    engine.kill(engine.endless())
+    engine.wait()
+    assert checked(reader.facts()) == []

@@ -236,7 +236,10 @@ def test_a_quarantine_is_released() -> None:
     world.add(NodeQuarantined(node="r1-n1", owner="rule", reason="flaps", exit_rule="by hand"))
     _events(world, MarkNode(node="r1-n1", verb=NodeVerb.RELEASE, by="op"))
     assert world.state.nodes["r1-n1"].condition is Condition.HEALTHY
-    assert _refusal(world, MarkNode(node="r1-n1", verb=NodeVerb.RELEASE, by="op")) == ("state", "node r1-n1 is not quarantined")
+    assert _refusal(world, MarkNode(node="r1-n1", verb=NodeVerb.RELEASE, by="op")) == (
+        "state",
+        "node r1-n1 is not quarantined, and waits for no check",
+    )
 
 
 def test_an_unknown_node_is_refused() -> None:

@@ -101,6 +101,7 @@ def test_from_how_many_failures_on_a_node_is_avoided() -> None:
         world = World(racks(1))
         world.mark("r1-n1", NodeVerb.FAIL)
         world.mark("r1-n1", NodeVerb.REPAIR)
+        world.settle()
         if limit != 2:
             change(world, Policy(offender_failures=limit))
         assert world.run(ask(2)).slices[0].nodes[0] == first

@@ -164,6 +164,7 @@ def test_a_moved_slice_joins_a_domain_of_its_job_that_has_room() -> None:
     world.mark("d2-n1", NodeVerb.REPAIR)
     for number in range(25, 30):
         world.mark(f"d2-n{number}", NodeVerb.REPAIR)
+    world.settle()
     _fail(world, "d3-n1", "d3-n2")
     world.settle()
     assert [part.domain for part in job.slices] == ["d2", "d2", "d2"]
@@ -187,7 +188,7 @@ def test_a_repaired_node_goes_first_to_a_short_slice_and_not_to_what_waits() -> 
     waiting = world.submit(ask(1, priority=1000))
     assert _kinds(world.settle()) == ["SliceStalled", "JobBlocked"]
     world.mark("r1-n2", NodeVerb.REPAIR)
-    assert _kinds(world.settle()) == ["NodeSwapped", "NodeSwapped", "NodeSwapped"]
+    assert _kinds(world.settle()) == ["NodeCheckRequested", "NodeSwapped", "NodeSwapped", "NodeSwapped"]
     assert job.slices[0].nodes[:3] == _names(1, 2, 17, 18)
     assert job.state is JobState.RUNNING
     assert world.job(waiting).state is JobState.WAITING

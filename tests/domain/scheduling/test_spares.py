@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clusters.domain.books import Use
 from clusters.domain.books_of import read_books
 from clusters.domain.commands import NodeVerb
+from clusters.domain.health_events import NodeCheckRequested
 from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.jobs import JobKind, Recovery
 from clusters.domain.policy import Policy
@@ -67,7 +68,7 @@ def test_a_repaired_node_is_a_spare_again_by_the_books_alone() -> None:
     assert (short(world.state), read_books(world.state).use[Use.SPARE]) == ({"r1": (2, 0)}, 0)
     for present, node in enumerate(("r1-n3", "r1-n4"), 1):
         world.mark(node, NodeVerb.REPAIR)
-        assert world.settle() == []  # nothing had to be decided
+        assert world.settle() == [NodeCheckRequested(node=node, number=1)]  # nothing else had to be decided
         assert (short(world.state), read_books(world.state).use[Use.SPARE]) == ({"r1": (2, present)}, present)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from clusters.connectors.local import fleet as local_fleet
 from clusters.connectors.local.driver import LocalDriver
-from clusters.connectors.local.fleet import Program
+from clusters.connectors.local.program import Program
 from clusters.domain.commands import CancelJob, Command, MarkNode, NodeVerb, RunPass, SubmitJob
 from clusters.domain.events import NewEvent, Payload, PolicyActivated
 from clusters.domain.invariants import check
@@ -210,8 +210,8 @@ def test_a_node_that_an_operator_fails_is_stopped_and_one_that_is_repaired_is_up
     room.until(lambda: room.driver.fleet.pid_of(node) is None, "it is down")
     assert gone(pid)
     room.do(MarkNode(node=node, verb=NodeVerb.REPAIR, by="op"))
-    room.until(lambda: room.driver.fleet.pid_of(node) is not None, "it is up")
-    assert room.state.nodes[node].placeable
+    room.until(lambda: room.state.nodes[node].placeable, "it is up, and has passed its check")
+    assert room.driver.fleet.pid_of(node) is not None
 
 
 def test_a_node_that_is_silent_is_unreachable_and_not_dead(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ VERBS = {
     Condition.IN_REPAIR: NodeVerb.REPAIR,
     Condition.QUARANTINED: NodeVerb.RELEASE,
     Condition.DRAINING: NodeVerb.UNDRAIN,
+    Condition.HEALTHY: NodeVerb.RELEASE,  # it waits for its check
 }
 
 
@@ -81,7 +82,7 @@ def _finish(world: World, _: str, params: Any) -> None:
 
 def _mend(world: World, _: str, params: Any) -> None:
     for name in params["nodes"]:
-        while (node := world.state.nodes[name]).condition is not Condition.HEALTHY:
+        while not (node := world.state.nodes[name]).placeable:
             if node.condition in VERBS:
                 assert isinstance(world.mark(name, VERBS[node.condition]), Decision)
             else:

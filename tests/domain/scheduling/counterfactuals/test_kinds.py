@@ -47,6 +47,26 @@ def test_one_node_back_in_service() -> None:
     assert found.text == "it would start if node r2-n1 (failed) were back in service"
 
 
+def test_a_repaired_node_that_waits_for_its_check_comes_before_one_that_is_to_be_repaired() -> None:
+    world = World(racks(2))
+    full(world, 16)
+    fail(world, 2, 1, 2, 3)
+    world.checks = False
+    world.mark("r2-n3", NodeVerb.REPAIR)
+    found = answer(world, world.submit(ask(16)), Kind.REPAIR)
+    assert found.text == "it would start if node r2-n3 (waits for its check) were back in service"
+
+
+def test_a_rack_that_opens_gives_no_node_that_waits_for_its_check() -> None:
+    world = World(racks(2))
+    full(world, 16)
+    fail(world, 2, 1, 2, 3)
+    world.checks = False
+    world.mark("r2-n1", NodeVerb.REPAIR)
+    world.do(SetRackState(rack="r2", state=RackState.OUT, by="ada"))
+    assert Kind.OPEN not in asked(world, world.submit(ask(16)))
+
+
 def test_two_nodes_of_one_domain_are_the_fewest() -> None:
     world = World(racks(2))
     full(world, 16)

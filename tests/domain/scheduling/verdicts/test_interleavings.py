@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusters.domain.books import PLACEABLE
 from clusters.domain.dump import dump_state, load_state
-from clusters.domain.events import Payload
-from clusters.domain.health_events import RepairFinished, RepairStarted
+from clusters.domain.events import Payload, PolicyActivated
+from clusters.domain.health_events import NodeChecked, NodeReleased, RepairFinished, RepairStarted
 from clusters.domain.ids import MILLISECOND, MINUTE, SECOND
 from clusters.domain.incident_events import BreakerReset
 from clusters.domain.job_events import JobPlaced, NodeSwapped, SliceMoved
@@ -32,11 +32,24 @@ SIGNALS: dict[str, Callable[[str], Payload]] = {
     "reached": lambda node: well(unreachable(node)),
     "repair": lambda node: RepairStarted(node=node, reason="ticket"),
     "repaired": lambda node: RepairFinished(node=node, reason="ticket"),
+    "passed": lambda node: NodeChecked(node=node, number=1, passed=True),
+    "not_passed": lambda node: NodeChecked(node=node, number=1, passed=False, detail="no link"),
+    "again": lambda node: NodeChecked(node=node, number=2, passed=False, detail="no link"),
+    "vouch": lambda node: NodeReleased(node=node, reason="looked"),
+    "trust": lambda _: activated(check=False),
+    "doubt": lambda _: activated(check=True),
     "reset": lambda _: BreakerReset(by="ada", reason="looked"),
 }
+PEOPLE = ("reset", "repair", "repaired", "vouch", "trust", "doubt")
 GAPS = (0, 0, 200 * MILLISECOND, SECOND, MINUTE, 10 * MINUTE, -30 * SECOND)
 
 SOURCES = st.sampled_from(("signal:a", "signal:b"))
+
+
+def activated(*, check: bool) -> PolicyActivated:
+    return PolicyActivated(version=2, policy=replace(POLICY, check_repaired=check), reason="", by="ada")
+
+
 steps = st.lists(
     st.tuples(st.sampled_from(sorted(SIGNALS)), st.sampled_from(NODES), SOURCES, st.sampled_from(GAPS), st.booleans()),
     min_size=1,
@@ -49,13 +62,14 @@ POLICY = Policy(slice_size=3, target_spares=1, soft_signals=2, unreachable_limit
 @given(steps)
 def test_the_invariants_hold_at_each_position(story: list[tuple[str, str, str, int, bool]]) -> None:
     told = World(racks(4, nodes=4, per_block=2), POLICY)
+    told.checks = False  # the story answers them
     for size in (3, 6, 2):
         told.run(ask(size))
     now = told.now
     for kind, node, source, gap, passes in story:
         now = max(now, now + gap)
         told.now = max(0, now + min(0, gap))  # late signals are of a time before
-        told.add(SIGNALS[kind](node), source="user:ada" if kind in ("reset", "repair", "repaired") else source)
+        told.add(SIGNALS[kind](node), source="user:ada" if kind in PEOPLE else source)
         told.now = now
         if passes:
             settle(told)
@@ -65,10 +79,10 @@ def test_the_invariants_hold_at_each_position(story: list[tuple[str, str, str, i
 
 
 def settle(told: World) -> None:
-    """No signal comes meanwhile, so what gets work is well before and after."""
+    """No signal comes meanwhile, and no check is answered, so what gets work is well before and after."""
     for event in told.settle():
         for name in given_nodes(event):
-            assert told.state.nodes[name].condition in PLACEABLE, event
+            assert told.state.nodes[name].in_service, event
 
 
 def given_nodes(event: Payload) -> tuple[str, ...]:

@@ -1,0 +1,121 @@
+"""Settings of the policy about what is taken for a failure, and what follows from one."""
+
+from __future__ import annotations
+
+from clusters.domain.setting import DAY_S, MAX_SLICE, Setting
+
+FAILURES = "Failures"
+
+FAILURE_SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        name="offender_failures",
+        label="Repeat offender from",
+        group=FAILURES,
+        unit="failures",
+        low=1,
+        high=1000,
+        meaning="A node that failed so often is chosen last among equal ones.",
+    ),
+    Setting(
+        name="incident_memory_s",
+        label="Incidents remembered",
+        group=FAILURES,
+        unit="seconds",
+        high=30 * DAY_S,
+        meaning="A domain in which a node failed less than this ago is chosen after others that serve as well.",
+    ),
+    Setting(
+        name="unreachable_limit_s",
+        label="Unreachable limit",
+        group=FAILURES,
+        unit="seconds",
+        high=DAY_S,
+        meaning="A node that has work and that nobody can reach for so long is taken for dead, and its work is moved.",
+    ),
+    Setting(
+        name="soft_signals",
+        label="Soft signals to a verdict",
+        group=FAILURES,
+        unit="signals",
+        low=1,
+        high=100,
+        meaning="So many signals that are no proof by themselves, within the time below, make a node suspect.",
+    ),
+    Setting(
+        name="soft_window_s",
+        label="Soft signals count for",
+        group=FAILURES,
+        unit="seconds",
+        low=1,
+        high=DAY_S,
+        meaning="The time within which soft signals are counted together.",
+    ),
+    Setting(
+        name="recovery_quiet_s",
+        label="Quiet before recovery",
+        group=FAILURES,
+        unit="seconds",
+        high=DAY_S,
+        meaning="A node that a verdict took out is back once nothing has spoken against it for so long since the last bad signal.",
+    ),
+    Setting(
+        name="flap_verdicts",
+        label="Flapping from",
+        group=FAILURES,
+        unit="verdicts",
+        low=2,
+        high=16,
+        meaning="A node that verdicts took out so often, within the time below, is quarantined until a person releases it.",
+    ),
+    Setting(
+        name="flap_window_h",
+        label="Flapping counts for",
+        group=FAILURES,
+        unit="hours",
+        low=1,
+        high=24 * 365,
+        meaning="The time within which verdicts are counted together as flapping.",
+    ),
+    Setting(
+        name="breaker_percent",
+        label="Breaker",
+        group=FAILURES,
+        unit="% of nodes",
+        low=1,
+        high=100,
+        meaning="Where verdicts would take out more than this share of the nodes together, nothing more is taken out without a person.",
+    ),
+    Setting(
+        name="incident_window_ms",
+        label="Incident window",
+        group=FAILURES,
+        unit="milliseconds",
+        high=60_000,
+        meaning="Fatal signals that can share a cause are collected for so long, from the first, and then judged together.",
+    ),
+    Setting(
+        name="incident_nodes",
+        label="Incident from",
+        group=FAILURES,
+        unit="nodes",
+        low=2,
+        high=MAX_SLICE,
+        meaning="So many nodes of one domain that fail together, of what can be one cause, are one incident.",
+    ),
+    Setting(
+        name="incident_rack_nodes",
+        label="Rack out from",
+        group=FAILURES,
+        unit="nodes",
+        low=2,
+        high=MAX_SLICE,
+        meaning="An incident of so many nodes takes the racks of its domain out of service: nothing new is placed there.",
+    ),
+    Setting(
+        name="check_repaired",
+        label="Check repaired nodes",
+        group=FAILURES,
+        switch=True,
+        meaning="A repaired node of a cluster with an engine takes work only once the engine has checked it.",
+    ),
+)
