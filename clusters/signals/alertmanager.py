@@ -67,7 +67,7 @@ def _read(found: Collector, position: str, alert: dict[str, object], product: st
         scope=meaning.scope,
         check=f"{SWITCH_CHECK if _SWITCH.search(name) else 'alert'} {name}",
         component=_component(labels),
-        text=said or meaning.name,
+        text=meaning.worded(said),
         action="" if resolved else meaning.action,
         lasting=True,
         evidence=(f"{name}: {said}" if said else name,),
@@ -93,7 +93,7 @@ def _meaning(labels: dict[str, object], name: str, said: str, product: str) -> t
         code, meaning = f"alert:{name}", Meaning(SignalKind.SOFT if severity in _DOUBTS else SignalKind.INFO, scope, name)
     kind, scope_told = text(labels.get(KIND_LABEL)), text(labels.get(SCOPE_LABEL))
     if kind in list(SignalKind) and kind != SignalKind.RECOVERED:
-        meaning = meaning._replace(kind=SignalKind(kind))
+        meaning = meaning._replace(kind=SignalKind(kind), known=True)
     return code, meaning._replace(scope=SignalScope(scope_told)) if scope_told in list(SignalScope) else meaning
 
 

@@ -121,7 +121,7 @@ def _xid(found: Collector, where: tuple[str, str, str], value: float, last: floa
     if value == last or not _is_code(value):
         return
     meaning = xid_meaning(int(value), "", product)
-    kind, text = meaning.kind, meaning.name
+    kind, text = meaning.kind, meaning.worded("")
     if first and kind is not SignalKind.INFO:
         kind, text = SignalKind.SOFT, f"{text}; latched before the first scrape, so it may be old"
     found.add(node, _signal(node, gpu, f"xid:{int(value)}", kind, meaning.scope, text, meaning.action, check=_XID))
@@ -132,7 +132,7 @@ def _rise(found: Collector, where: tuple[str, str, str], metric: str, rise: floa
     name, _, code = metric.partition(":")
     if name == _XID_COUNT and rise > 0 and code.isascii() and code.isdigit():
         meaning = xid_meaning(int(code[:5]), "", product)
-        found.add(node, _signal(node, gpu, f"xid:{code[:5]}", meaning.kind, meaning.scope, meaning.name, meaning.action, check=_XID))
+        found.add(node, _signal(node, gpu, f"xid:{code[:5]}", meaning.kind, meaning.scope, meaning.worded(""), meaning.action, check=_XID))
     elif (rule := RISES.get(metric)) is not None and rise >= rule.least:
         found.add(node, _signal(node, gpu, f"dcgm:{rule.code}", rule.kind, rule.scope, f"{rise:.0f} {rule.text}", check=metric))
 

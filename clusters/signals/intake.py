@@ -27,10 +27,11 @@ from clusters.eventlog.store import append_facts, default_log
 from clusters.signals import figures
 from clusters.signals.model import Signal
 from clusters.signals.order import Orders
+from clusters.signals.xids import is_guess
 
 #: Signals of one append: the log is locked for about 10 ms.
 MAX_BATCH = 1_000
-#: Unknown nodes that are named.
+#: Unknown nodes, and unknown codes, that are named.
 MAX_NAMED = 20
 #: The sources of all signals begin so: what is pushed can pass for nobody else.
 PREFIX = "signal:"
@@ -52,6 +53,8 @@ class Received:
     unchanged: int = 0  # said nothing new
     unknown_nodes: int = 0  # signals of nodes that are not in the inventory
     named: tuple[str, ...] = ()  # the first of these nodes
+    unknown_codes: int = 0  # signals, whatever became of them, that were taken as soft because nobody knows their code
+    codes: tuple[str, ...] = ()  # the first of these codes
 
 
 def source_of(by: str, feed: str) -> str:
@@ -73,7 +76,9 @@ def signals_receive(*, cluster: str, source: str, signals: Sequence[Signal], cor
         total.update({field: getattr(done, field) for field in total})
         named |= dict.fromkeys(done.named)
     figures.count(cluster, {outcome: number for outcome, number in total.items() if outcome != "received"})
-    return Received(**total, named=tuple(islice(named, MAX_NAMED)))
+    guessed = [signal.code for signal in signals if is_guess(signal.kind, signal.text)]
+    codes = tuple(islice(dict.fromkeys(guessed), MAX_NAMED))
+    return Received(**total, named=tuple(islice(named, MAX_NAMED)), unknown_codes=len(guessed), codes=codes)
 
 
 def product_of(cluster: str) -> str:

@@ -71,7 +71,7 @@ def _read(found: Collector, position: str, line: str, log: _Log) -> None:
         scope=meaning.scope,
         check=SWITCH_CHECK if code.startswith("sxid:") else CHECK,
         component=component,
-        text=f"{meaning.name}: {message}" if message else meaning.name,
+        text=meaning.worded(f"{meaning.name}: {message}" if message else meaning.name),
         action=meaning.action,
         evidence=(body[body.find("NVRM:") if "NVRM:" in body else body.find("nvidia-nvswitch") :],),
         occurred_at=at,

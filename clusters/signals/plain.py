@@ -25,7 +25,7 @@ def meaning_of(code: str, text: str = "", product: str = "") -> Meaning:
         number = int(known[2])
         return xid_meaning(number, text, product) if known[1] == "xid" else sxid_meaning(number, text)
     error = _DCGM.fullmatch(code)
-    return dcgm_meaning(error[1]) if error else Meaning(SignalKind.SOFT, SignalScope.NODE, "")
+    return dcgm_meaning(error[1]) if error else Meaning(SignalKind.SOFT, SignalScope.NODE, "", known=False)
 
 
 def read_plain(values: Sequence[Mapping[str, Any]], product: str) -> tuple[tuple[Signal, ...], list[Wrong]]:
@@ -54,7 +54,7 @@ def _signal(place: str, value: Mapping[str, Any], product: str, wrong: list[Wron
         scope=SignalScope(value["scope"]) if value["scope"] else meaning.scope,
         check=value["check"] or value["code"],
         component=value["component"],
-        text=value["text"] or meaning.name,
+        text=value["text"] or meaning.name if value["kind"] else meaning.worded(value["text"]),
         action=value["action"] or meaning.action,
         lasting=value["lasting"],
         evidence=tuple(value["evidence"]),

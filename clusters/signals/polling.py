@@ -68,7 +68,8 @@ def source_poll(source: SignalSource, fetch: Fetch = fetch) -> None:
         reading = KINDS[source.kind](source, fetch)
         done = signals_receive(cluster=source.cluster, source=source_of(POLL, source.name), signals=reading.parsed.signals)
         kept, answered = reading.kept, asked
-        told = f"{done.received} signals, {done.new} new, {done.unknown_nodes} of unknown nodes{_first_of(reading.parsed)}"
+        codes = f", {done.unknown_codes} of unknown codes, taken as soft ({', '.join(done.codes)})" if done.codes else ""
+        told = f"{done.received} signals, {done.new} new, {done.unknown_nodes} of unknown nodes{codes}{_first_of(reading.parsed)}"
     except (FetchError, ClusterError) as trouble:
         error = str(trouble)
     SignalSource.objects.filter(pk=source.pk).update(

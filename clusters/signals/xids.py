@@ -29,6 +29,10 @@ _FABRIC_WORDS = ("NVLINK", "NVSWITCH", "FABRIC", "IMEX", "SXID", "P2P")
 _FATAL_ACTIONS = frozenset(("COMPONENT_RESET", "RESTART_VM", "RESTART_BM"))
 
 
+#: Said of signals whose code nobody knows and whose source does not say how bad they are.
+UNKNOWN_CODE = "unknown code, taken as soft"
+
+
 class Meaning(NamedTuple):
     """What a code says."""
 
@@ -36,6 +40,18 @@ class Meaning(NamedTuple):
     scope: SignalScope
     name: str
     action: str = ""
+    known: bool = True  # False: the kind is a guess
+
+    def worded(self, said: str) -> str:
+        """The source's own words, or the code's name; that the kind is a guess comes before them."""
+        if self.known:
+            return said or self.name
+        return f"{UNKNOWN_CODE}: {said}" if said else UNKNOWN_CODE
+
+
+def is_guess(kind: SignalKind, text: str) -> bool:
+    """Whether a signal of this kind and text was taken for a doubt because nobody knows its code."""
+    return kind is SignalKind.SOFT and text.startswith(UNKNOWN_CODE)
 
 
 @cache
@@ -56,7 +72,7 @@ def xid_meaning(code: int, message: str = "", product: str = "") -> Meaning:
     known = tables["xid"].get(str(code))
     if known is None:
         lack = "is not in use" if code in tables["unused"] else "is unknown"
-        return Meaning(SignalKind.SOFT, SignalScope.NODE, f"Xid {code} {lack}")
+        return Meaning(SignalKind.SOFT, SignalScope.NODE, f"Xid {code} {lack}", known=False)
     architecture = architecture_of(product)
     scope = SignalScope.SHARED if known.get("shared") else SignalScope.NODE
     if architecture and architecture not in known.get("on", (architecture,)):
@@ -77,7 +93,7 @@ def sxid_meaning(code: int, message: str = "") -> Meaning:
     name = tables[grade][key] if grade else f"SXid {code} is unknown"
     unsaid = SignalKind.INFO if grade == "never" else SignalKind.SOFT
     kind = SignalKind.FATAL if grade == "always" or said_fatal else unsaid
-    return Meaning(kind, SignalScope.SHARED, name)
+    return Meaning(kind, SignalScope.SHARED, name, known=bool(grade) or said_fatal)
 
 
 def dcgm_meaning(error: str) -> Meaning:
@@ -86,7 +102,7 @@ def dcgm_meaning(error: str) -> Meaning:
     scope = SignalScope.SHARED if any(word in error for word in _FABRIC_WORDS) else SignalScope.NODE
     if action in _FATAL_ACTIONS:
         return Meaning(SignalKind.FATAL, scope, error, action)
-    return Meaning(SignalKind.SOFT, scope, error if action else f"{error} is unknown", action)
+    return Meaning(SignalKind.SOFT, scope, error if action else f"{error} is unknown", action, known=bool(action))
 
 
 def _recovery(message: str, name: str) -> Meaning:

@@ -27,6 +27,7 @@ from frontend.selectors.clusters import reading
 from frontend.selectors.signals import FetchedSource, HeardSignal, signal_sources, signals_heard
 
 MAX_FEED = 200
+COUNTED = ("received", "new", "repeated", "unchanged", "unknown_nodes", "unknown_codes")
 LAST_NUMBER = 2**53 - 1
 FEED = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,199}"
 INSTANT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)"
@@ -48,6 +49,8 @@ class SignalCounts(msgspec.Struct, frozen=True):
     unchanged: int  # said nothing that was not known
     unknown_nodes: int  # of nodes that are not in the inventory
     nodes_not_known: list[str]  # the first of them
+    unknown_codes: int  # whose code nobody knows, and which do not say how bad they are: taken as soft
+    codes_not_known: list[str]  # the first of them
     problems: list[UnreadPart]
 
 
@@ -165,6 +168,6 @@ def _receive(request: Request, cluster: str, feed: str, parsed: Parsed | tuple[S
     source = source_of(caller_of(request).name, feed)
     done = signals_receive(cluster=cluster, source=source, signals=signals)
     beats_note(cluster, signals, wall_now())
-    counts: dict[str, Any] = {field: getattr(done, field) for field in ("received", "new", "repeated", "unchanged", "unknown_nodes")}
+    counts: dict[str, Any] = {field: getattr(done, field) for field in COUNTED}
     told = [UnreadPart(problem.position, problem.message) for problem in problems]
-    return answer(SignalCounts(**counts, nodes_not_known=list(done.named), problems=told))
+    return answer(SignalCounts(**counts, nodes_not_known=list(done.named), codes_not_known=list(done.codes), problems=told))

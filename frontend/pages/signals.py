@@ -1,4 +1,4 @@
-"""Where signals are fetched from, and how that goes."""
+"""Where signals are fetched from, how that goes, and which codes nobody knows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from frontend.pages.base import frame, page, switcher
 from frontend.selectors.clusters import reading
-from frontend.selectors.signals import signal_sources
+from frontend.selectors.signals import signal_sources, unknown_codes
 
 
 @require_safe
@@ -16,5 +16,5 @@ from frontend.selectors.signals import signal_sources
 def signals_page(request: HttpRequest, cluster: str) -> HttpResponse:
     """The page of sources."""
     with reading(cluster) as state:
-        context = frame(state, "events")
+        context = frame(state, "events") | {"unknown_codes": unknown_codes(state)}
     return render(request, "frontend/signals.html", context | switcher() | {"sources": signal_sources(cluster)})

@@ -47,7 +47,8 @@ def events() -> list[SignalReceived]:
 def test_a_signal_comes_in_once_and_means_what_the_catalogue_says(agent: Api) -> None:
     first, again = push(agent, XID, feed="node-agent"), push(agent, XID, feed="node-agent")
     assert first.status == again.status == 200
-    counts = {"received": 1, "new": 1, "repeated": 0, "unchanged": 0, "unknown_nodes": 0, "nodes_not_known": [], "problems": []}
+    unknown = {"unknown_nodes": 0, "nodes_not_known": [], "unknown_codes": 0, "codes_not_known": []}
+    counts = {"received": 1, "new": 1, "repeated": 0, "unchanged": 0, **unknown, "problems": []}
     assert first.body == counts
     assert again.body == {**counts, "new": 0, "repeated": 1}
     (event,) = events()
@@ -176,6 +177,25 @@ def test_sources_are_listed_without_what_is_asked_of_them(user: Api, cluster: st
     assert "it answered 502 &lt;b&gt;" in shown
     assert "secret" not in shown
     assert user.get("clusters/nowhere/signals/sources/").status == 404
+
+
+def test_a_code_that_nobody_knows_is_taken_as_soft_and_said_to_be(agent: Api, user: Api) -> None:
+    page = f"/clusters/{NAME}/signals/"
+    assert "taken as soft" not in user.client.get(page).content.decode()
+    fan, new = {"node": "r1-n01", "code": "fan <7>", "text": "slow"}, {"node": "r1-n02", "code": "xid:999"}
+    meant = {"node": "r1-n02", "code": "psu", "kind": "soft"}
+    answer = push(agent, fan, new, {**new, "node": "r1-n03"}, meant, {**new, "node": "nobody"}, XID, feed="shelf").body
+    assert (answer["unknown_codes"], answer["codes_not_known"]) == (4, ["fan <7>", "xid:999"])
+    assert [event.text for event in events()][:2] == ["unknown code, taken as soft: slow", "unknown code, taken as soft"]
+    assert {event.kind for event in events()} == {"soft", "fatal"}
+    (heard,) = user.get(f"clusters/{NAME}/nodes/r1-n01/signals/").body["items"][1:]
+    assert (heard["code"], heard["unknown_code"]) == ("fan <7>", True)
+    assert [signal["unknown_code"] for signal in user.get(f"clusters/{NAME}/nodes/r1-n02/signals/").body["items"]] == [False, True]
+    shown = user.client.get(page).content.decode()
+    assert "Unknown codes, taken as soft" in shown
+    assert "fan &lt;7&gt;" in shown
+    assert "signal:ops/shelf" in shown
+    assert "psu" not in shown
 
 
 ANYTHING = st.recursive(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusters.domain.signals import SignalKind, SignalScope
-from clusters.signals.xids import architecture_of, catalogue, dcgm_meaning, sxid_meaning, xid_meaning
+from clusters.signals.xids import Meaning, architecture_of, catalogue, dcgm_meaning, is_guess, sxid_meaning, xid_meaning
 from tests.support.shared import shared_path
 
 FATAL, SOFT, INFO, DEGRADED = SignalKind.FATAL, SignalKind.SOFT, SignalKind.INFO, SignalKind.DEGRADED
@@ -45,6 +45,23 @@ def test_codes_that_are_unknown_or_not_in_use_are_told() -> None:
     assert "unknown" in xid_meaning(999).name
     assert "not in use" in xid_meaning(27).name
     assert "not in use on gb200" in xid_meaning(74, "", GB200).name
+
+
+@pytest.mark.parametrize(
+    ("meaning", "worded"),
+    [
+        (xid_meaning(999), "unknown code, taken as soft: said"),
+        (xid_meaning(27), "unknown code, taken as soft: said"),
+        (xid_meaning(79), "said"),
+        (xid_meaning(74, "", GB200), "said"),
+        (sxid_meaning(1), "unknown code, taken as soft: said"),
+        (sxid_meaning(1, "Fatal, Link 0"), "said"),
+        (dcgm_meaning("DCGM_FR_NEW"), "unknown code, taken as soft: said"),
+    ],
+)
+def test_a_kind_that_is_a_guess_is_said_to_be_one(meaning: Meaning, worded: str) -> None:
+    assert meaning.worded("said") == worded
+    assert is_guess(meaning.kind, meaning.worded("")) == (not meaning.known)
 
 
 @pytest.mark.parametrize(
