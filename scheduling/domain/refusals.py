@@ -26,8 +26,14 @@ HEALTH = "health"
 
 Counts = Mapping[str, int | str]
 
-#: Conditions that keep a node from taking work, as they read in a sentence: "3 nodes failed, 1 draining".
-_OUT: dict[str, str] = {f"nodes_{condition}": condition.replace("_", " ") for condition in Condition if condition not in PLACEABLE}
+#: What `with_conditions` calls a repaired node whose check has not passed yet.
+UNCHECKED = "unchecked"
+
+#: What keeps a node from taking work, as it reads in a sentence: "3 nodes failed, 1 draining".
+_OUT: dict[str, str] = {
+    **{f"nodes_{condition}": condition.replace("_", " ") for condition in Condition if condition not in PLACEABLE},
+    f"nodes_{UNCHECKED}": "waiting for a check",
+}
 
 
 def infeasible(field: str, value: int | str, expected: str) -> Refusal:
@@ -41,9 +47,9 @@ def blocked(asked: int, usable: int, counts: Counts) -> Refusal:
     return Refusal(code=CAPACITY if usable < asked else TOPOLOGY, counts=dict(sorted(counts.items())))
 
 
-def with_conditions(refusal: Refusal, nodes: Mapping[Condition, int]) -> Refusal:
-    """The refusal with the numbers of nodes that are out by their condition."""
-    out = {f"nodes_{condition}": count for condition, count in nodes.items() if count and condition not in PLACEABLE}
+def with_conditions(refusal: Refusal, nodes: Mapping[str, int]) -> Refusal:
+    """The refusal with the numbers of nodes that are out by their condition; UNCHECKED counts as one."""
+    out = {key: count for condition, count in nodes.items() if count and (key := f"nodes_{condition}") in _OUT}
     return Refusal(code=refusal.code, message=refusal.message, counts=dict(sorted({**refusal.counts, **out}.items())))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from clusters.domain.books import Condition
 from clusters.domain.decision import Refusal
 from clusters.domain.health_events import NodeDraining
 from clusters.domain.inventory_events import NodeRegistered
@@ -59,9 +58,10 @@ def test_spares_kept_from_work_below_a_slice_are_counted_apart() -> None:
 
 def test_conditions_are_named_in_their_order() -> None:
     refusal = _refusal(place(space_of({"r1": 0}), ask(1), Policy()))
-    out = {Condition.SUSPECT: 1, Condition.FAILED: 3, Condition.HEALTHY: 14, Condition.IN_REPAIR: 2, Condition.DEGRADED: 1}
+    out: dict[str, int] = {"suspect": 1, "failed": 3, "healthy": 14, "in_repair": 2, "degraded": 1, "unchecked": 2}
     told = with_conditions(refusal, out)
-    assert explain(told) == "needs 1 domain with 1 free; 0 nodes free in 0 domains; 3 nodes failed, 2 in repair, 1 suspect"
+    words = "3 nodes failed, 2 in repair, 1 suspect, 2 waiting for a check"
+    assert explain(told) == f"needs 1 domain with 1 free; 0 nodes free in 0 domains; {words}"
     assert list(told.counts) == sorted(told.counts)
 
 
