@@ -9,6 +9,7 @@ What the fold needs beside the state follows from the state, so it is kept only 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -16,8 +17,9 @@ from weakref import WeakKeyDictionary
 from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 
-from clusters.domain.events import Event
+from clusters.domain.events import Event, PolicyActivated
 from clusters.domain.evolve import evolve
+from clusters.domain.health_events import NodeChecked, RackStateChanged
 from clusters.domain.ids import Duration, Instant
 from clusters.domain.job_events import WorkStopped
 from clusters.domain.jobs import TERMINAL, JobRequest, JobState
@@ -89,7 +91,7 @@ class CapacityRecords(Projection):
             memory = self._memories[state] = _remember(state)
         for key, sample in memory.books.samples(state, event):
             rows.setdefault("samples", {}).setdefault(key, sample)
-        before = {name: _standing(state, name) for name in _nodes_of(event)}
+        before = {name: _standing(state, name) for name in _nodes_of(state, event)}
         used = _used(state.jobs.get(event.subject)) if event.kind in _ENDS else None
         evolve(state, event)
         for name, stood in before.items():
@@ -118,11 +120,16 @@ def _remember(state: ClusterState) -> _Memory:
     return memory
 
 
-def _nodes_of(event: Event) -> tuple[str, ...]:
-    """The nodes whose standing the event may change. One that work kept in its domain may leave it with the work."""
-    if isinstance(event.payload, WorkStopped):
-        return event.payload.nodes
-    node = getattr(event.payload, "node", None)
+def _nodes_of(state: ClusterState, event: Event) -> Iterable[str]:
+    """The nodes whose standing the event, not folded yet, may change. One that work kept in its domain may leave it with the work."""
+    payload = event.payload
+    if isinstance(payload, WorkStopped):
+        return payload.nodes
+    if isinstance(payload, RackStateChanged):
+        return [node.name for node in state.nodes.values() if node.rack == payload.rack]
+    if isinstance(payload, PolicyActivated):  # it may end the wait for checks
+        return [node.name for node in state.nodes.values() if node.unchecked is not None]
+    node = getattr(payload, "node", None)
     return (node,) if isinstance(node, str) else ()
 
 
@@ -138,14 +145,18 @@ def _count(memory: _Memory, standing: _Standing, sign: int) -> None:
 
 
 def _note_node(memory: _Memory, event: Event, before: _Standing | None, after: _Standing | None, seen: dict[str, list[_Seen]]) -> None:
-    interrupted = before is not None and after is not None and after.failures > before.failures
+    told = not isinstance(event.payload, NodeChecked)  # a check finds what failed before
+    interrupted = told and before is not None and after is not None and after.failures > before.failures
     for standing, sign in ((before, -1), (after, 1)):
         if standing is not None:
             _count(memory, standing, sign)
     for domain in {standing.domain for standing in (before, after) if standing is not None}:
         here = interrupted and after is not None and domain == after.domain
         nodes, unavailable = memory.domains[domain]
-        seen.setdefault(domain, []).append(_Seen(event.seq, event.occurred_at, nodes, unavailable, here))
+        steps = seen.setdefault(domain, [])
+        if steps and steps[-1].seq == event.seq:  # the event is about several nodes: they count together
+            here = steps.pop().interrupted or here
+        steps.append(_Seen(event.seq, event.occurred_at, nodes, unavailable, here))
 
 
 def _write_domains(cursor: CursorWrapper, key: tuple[int, int], seen: dict[str, list[_Seen]]) -> None:

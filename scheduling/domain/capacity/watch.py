@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from clusters.domain.events import Event
+from clusters.domain.events import Event, PolicyActivated
 from clusters.domain.evolve import evolve
+from clusters.domain.health_events import NodeChecked, RackStateChanged
 from clusters.domain.ids import Instant
 from clusters.domain.job_events import JobPlaced, WorkStopped
 from clusters.domain.jobs import JobRequest
@@ -47,13 +48,9 @@ class Watch:
 
     def note(self, state: ClusterState, event: Event) -> None:
         """Take in an event that `state` has just folded."""
-        node = getattr(event.payload, "node", None)
-        if isinstance(node, str):
-            self._note_node(state, node, event.occurred_at)
-        elif isinstance(event.payload, WorkStopped):  # a node that work kept in its domain may leave it with the work
-            for name in event.payload.nodes:
-                self._note_node(state, name, event.occurred_at)
-        elif isinstance(event.payload, JobPlaced):
+        for node in self._nodes_of(state, event):
+            self._note_node(state, node, event)
+        if isinstance(event.payload, JobPlaced):
             self._note_placed(state, event.payload, event.occurred_at)
         elif event.kind in _ENDS:
             self._note_ended(event.subject, event.occurred_at)
@@ -65,13 +62,26 @@ class Watch:
             _add(used, placement, now)
         return used
 
-    def _note_node(self, state: ClusterState, name: str, at: Instant) -> None:
-        node = state.nodes.get(name)
+    def _nodes_of(self, state: ClusterState, event: Event) -> Iterable[str]:
+        """The nodes whose standing the event may have changed."""
+        payload = event.payload
+        if isinstance(payload, WorkStopped):  # a node that work kept in its domain may leave it with the work
+            return payload.nodes
+        if isinstance(payload, RackStateChanged):
+            return [node.name for node in state.nodes.values() if node.rack == payload.rack]
+        if isinstance(payload, PolicyActivated):  # it may have ended the wait for checks
+            return [name for name, standing in self._nodes.items() if standing.out]
+        node = getattr(payload, "node", None)
+        return (node,) if isinstance(node, str) else ()
+
+    def _note_node(self, state: ClusterState, name: str, event: Event) -> None:
+        node, at = state.nodes.get(name), event.occurred_at
         before = self._nodes.pop(name, None)
         after = None if node is None or node.domain is None else _Standing(node.domain, not node.placeable, node.failures)
         if after is not None:
             self._nodes[name] = after
-        if before is not None and after is not None and after.failures > before.failures:
+        told = not isinstance(event.payload, NodeChecked)  # a check finds what failed before
+        if told and before is not None and after is not None and after.failures > before.failures:
             self.history.interrupted(at, after.domain)
         if before is not None and after is not None and before[:2] == after[:2]:
             return

@@ -15,10 +15,11 @@ from hypothesis.extra.django import TestCase
 from clusters.domain.books_of import read_books
 from clusters.domain.events import Payload
 from clusters.domain.evolve import evolve
-from clusters.domain.health_events import NodeFailed, RepairFinished
+from clusters.domain.health_events import NodeFailed, RackStateChanged, RepairFinished
 from clusters.domain.ids import HOUR, MINUTE, Instant
 from clusters.domain.inventory_events import NodeChanged, NodeRemoved
 from clusters.domain.job_events import JobFinished, WorkStarted
+from clusters.domain.racks import RackState
 from clusters.domain.state import ClusterState
 from clusters.eventlog import books_samples as sampling
 from clusters.eventlog.books_samples import TIERS
@@ -89,6 +90,19 @@ def test_domains_say_how_long_each_level_lasted_and_what_failed() -> None:
     assert spells["4/4"] == 9 * HOUR
     assert (row.interruptions, row.whole_outages) == (5, 1)
     assert sum(spells.values()) + row.first == row.since
+
+
+def test_nodes_that_one_event_takes_out_or_brings_back_are_counted_together() -> None:
+    log = story()
+    for number, (state, at) in enumerate(((RackState.OUT, HOUR), (RackState.OPEN, 3 * HOUR))):
+        log.append_facts(CLUSTER, [fact(RackStateChanged(rack="r1", state=state), f"rack{number}", at=at)])
+    project(log)
+    (row,) = domain_records(CLUSTER)
+    watch, _ = watch_log(log.read(CLUSTER))
+    times = watch.history.observed(row.since).domains["d1"]
+    assert json.loads(row.spells) == {f"{level.nodes}/{level.unavailable}": time for level, time in times.spells.items()}
+    assert json.loads(row.spells)["4/4"] == 2 * HOUR
+    assert (row.unavailable, row.whole_outages) == (0, 1)
 
 
 def test_a_node_that_leaves_its_domain_with_its_work_is_counted_where_it_then_is() -> None:

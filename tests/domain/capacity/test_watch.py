@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from clusters.domain.events import Payload
+from clusters.domain.events import Payload, PolicyActivated
+from clusters.domain.evolve import evolve
 from clusters.domain.health_events import (
+    NodeChecked,
+    NodeCheckRequested,
     NodeDegraded,
     NodeDraining,
     NodeFailed,
@@ -13,12 +16,16 @@ from clusters.domain.health_events import (
     NodeRecovered,
     NodeReleased,
     NodeUndrained,
+    RackStateChanged,
     RepairFinished,
     RepairStarted,
 )
 from clusters.domain.inventory_events import NodeAbsent, NodeChanged, NodeRegistered, NodeRemoved
 from clusters.domain.job_events import JobFinished, JobPlaced, JobSubmitted, SliceAssignment, WorkStarted
 from clusters.domain.jobs import JobKind, JobRequest
+from clusters.domain.policy import Policy
+from clusters.domain.racks import RackState
+from clusters.domain.state import ClusterState
 from scheduling.domain.capacity.advice import JobShape
 from scheduling.domain.capacity.history import Level
 from scheduling.domain.capacity.watch import Watch, watch_log
@@ -47,6 +54,47 @@ def one_rack() -> Log:
 def test_whatever_keeps_new_work_off_a_node_makes_it_unavailable(begins: Payload, ends: Payload) -> None:
     log = one_rack().add(begins, at=10).add(ends, at=25)
     assert spells(log, 40) == {"r1": {Level(4, 0): 10 + 15, Level(4, 1): 15}}
+
+
+def test_a_rack_that_takes_no_work_makes_its_nodes_unavailable() -> None:
+    log = one_rack().add(RackStateChanged(rack="r1", state=RackState.OUT), at=10)
+    log.add(RackStateChanged(rack="r1", state=RackState.OPEN), at=25)
+    assert spells(log, 40) == {"r1": {Level(4, 0): 10 + 15, Level(4, 4): 15}}
+
+
+def checked(log: Log, *, passed: bool) -> Log:
+    """A node fails at 10, is repaired at 20, and checked at 30."""
+    log.state.connector = "simulated"
+    log.add(NodeFailed(node="r1-n1", reason="x"), at=10).add(RepairFinished(node="r1-n1"), at=20)
+    log.add(NodeCheckRequested(node="r1-n1", number=1), at=20)
+    return log.add(NodeChecked(node="r1-n1", number=1, passed=passed), at=30)
+
+
+def seen(log: Log) -> tuple[dict[Level, int], int]:
+    """Watched from the first event on; the connector was set by hand."""
+    watch, state = Watch(), ClusterState()
+    for event in log.events:
+        evolve(state, event)
+        state.connector = "simulated"
+        watch.note(state, event)
+    times = watch.history.observed(40).domains["r1"]
+    return dict(times.spells), times.interruptions
+
+
+def test_a_node_is_unavailable_until_its_check_has_passed() -> None:
+    assert seen(checked(one_rack(), passed=True)) == ({Level(4, 0): 10 + 10, Level(4, 1): 20}, 1)
+
+
+def test_a_check_that_fails_finds_what_failed_before_and_is_no_new_interruption() -> None:
+    assert seen(checked(one_rack(), passed=False)) == ({Level(4, 0): 10, Level(4, 1): 30}, 1)
+
+
+def test_a_policy_that_asks_for_no_checks_makes_nodes_available() -> None:
+    log = one_rack()
+    log.state.connector = "simulated"
+    log.add(NodeFailed(node="r1-n1", reason="x"), at=10).add(RepairFinished(node="r1-n1"), at=20)
+    log.add(PolicyActivated(version=2, policy=Policy(check_repaired=False), reason="", by="ada"), at=30)
+    assert seen(log) == ({Level(4, 0): 10 + 10, Level(4, 1): 20}, 1)
 
 
 def test_a_degraded_node_is_available() -> None:
