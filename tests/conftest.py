@@ -1,16 +1,39 @@
 """What every test shares: a database of its own, and settings that are safe to test with.
 
 The database is the one of SLICEKEEPER_DATABASE_URL. Without Django (`DJANGO_SETTINGS_MODULE= pytest tests/domain`)
-nothing here is used.
+no database is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from pytest_django.lazy_django import django_settings_is_configured
 from pytest_django.plugin import DjangoDbBlocker
+
+#: With --few-examples each property tries this part of its examples, and never fewer than FEWEST.
+FEW = 1 / 4
+FEWEST = 8
+
+#: Where Hypothesis keeps the settings of a test. Its own plugin for pytest sets them there, too.
+SETTINGS = "_hypothesis_internal_use_settings"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--few-examples", action="store_true", help="properties try a quarter of their examples")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let properties try fewer examples where that was asked for; they keep the number they were written with otherwise."""
+    if not config.getoption("--few-examples"):
+        return
+    for test in {getattr(item.function, "__func__", item.function) for item in items if isinstance(item, pytest.Function)}:
+        written = getattr(test, SETTINGS, None)
+        if written is not None:
+            few = max(FEWEST, round(written.max_examples * FEW))
+            setattr(test, SETTINGS, hypothesis.settings(written, max_examples=min(few, written.max_examples)))
 
 
 def pytest_configure() -> None:
