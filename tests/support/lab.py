@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusters.domain.events import NewEvent, Payload
 from clusters.domain.inventory_events import NodeRegistered, RackRegistered
 from clusters.domain.job_events import JobFinished, WorkStarted, WorkStopped
+from clusters.domain.state import NO_ENGINE
 from clusters.eventlog.live import live
 from clusters.eventlog.projections import project
 from clusters.eventlog.store import append_facts, create_cluster
@@ -14,9 +15,9 @@ RACKS = 4
 NODES = 18
 
 
-def make_lab() -> str:
+def make_lab(connector: str = NO_ENGINE) -> str:
     """Racks r1 to r4, 18 nodes of 4 GPUs each, a domain each, two racks a block."""
-    create_cluster(NAME, by="test")
+    create_cluster(NAME, connector=connector, by="test")
     payloads: list[Payload] = []
     for rack in range(1, RACKS + 1):
         payloads.append(RackRegistered(rack=f"r{rack}", block=f"b{(rack + 1) // 2}", switch_trays=9))

@@ -6,14 +6,16 @@ import pytest
 from kombu.exceptions import OperationalError
 
 from clusters.connectors.simulated.options import FleetOptions
-from clusters.domain.commands import CancelJob, SubmitJob
+from clusters.domain.commands import CancelJob, NodeVerb, SetRackState, SubmitJob
 from clusters.domain.events import PAYLOADS
 from clusters.domain.evolve import evolve
+from clusters.domain.racks import RackState
 from clusters.domain.state import ClusterState
 from scheduling.domain.deadlines import next_deadline
 from tasks import waking
 from tasks.waking import QUIET, Waker, is_settled
 from tests.domain.fleet.stage import NAME, Stage, ask
+from tests.support.world import World, racks
 
 
 def test_quiet_events_are_events() -> None:
@@ -39,6 +41,20 @@ def test_no_quiet_event_gives_a_pass_that_had_nothing_to_do_something_to_do() ->
             assert is_settled(state), event
     assert seen >= {"ClockSet"}  # the other quiet ones that it meets are what passes themselves decide
     assert is_settled(state)
+
+
+def test_a_pass_has_something_to_do_while_a_check_is_to_be_asked_for_or_a_closed_rack_is_empty() -> None:
+    world = World(racks(2))
+    assert is_settled(world.state)
+    world.mark("r1-n1", NodeVerb.FAIL)
+    world.mark("r1-n1", NodeVerb.REPAIR)
+    assert not is_settled(world.state)
+    world.run_pass()
+    assert is_settled(world.state)
+    world.do(SetRackState(rack="r2", state=RackState.DRAINING, by="ada"))
+    assert not is_settled(world.state)
+    world.run_pass()
+    assert is_settled(world.state)
 
 
 @pytest.fixture
