@@ -45,6 +45,7 @@ def _hold_nodes(state: ClusterState, job: Job, domain_name: str, names: tuple[st
         gpus += node.gpus
         mask |= 1 << index - topology.domains[domain].first
         job.held_nodes[name] = job.generation
+    state.holders[job.id] = job
     job.unstarted.update(names)
     space.take_mask(domain, mask)
     _use(state, job, gpus)
@@ -60,6 +61,7 @@ def _hold_gpus(state: ClusterState, job: Job, assignment: SliceAssignment) -> No
         raise BrokenInvariant(f"job {job.id} was given node {name}, which is not in domain {assignment.domain}")
     node.shares[job.id] = mask
     job.held_nodes[name] = job.generation
+    state.holders[job.id] = job
     job.unstarted.add(name)
     state.space.take_gpus(state.topology.index[name], mask)
     _use(state, job, len(assignment.gpus))
@@ -127,6 +129,8 @@ def fence_node(state: ClusterState, node: Node, at: Instant) -> None:
 def _forget_node(state: ClusterState, job: Job, name: str) -> bool:
     """The job has the node no more; whether one of its slots is lost with it."""
     del job.held_nodes[name]
+    if not job.held_nodes:
+        del state.holders[job.id]
     if state.lent.get(name) == job.id:
         del state.lent[name]
     job.unstarted.discard(name)

@@ -116,6 +116,7 @@ def load_state(plain: Plain) -> ClusterState:
     state.racks = {rack.name: rack for rack in map(_load_rack, plain["racks"])}
     state.nodes = {node.name: node for node in map(_load_node, plain["nodes"])}
     state.jobs = {job.id: job for job in map(_load_job, plain["jobs"])}
+    state.holders = {job.id: job for job in state.jobs.values() if job.held_nodes}
     state.orphaned = dict(plain["orphaned"])
     state.usage.load(plain["usage"])
     _load_queue(state, plain["untold"])

@@ -25,6 +25,7 @@ def check(state: ClusterState) -> list[str]:
         *_slices_whole(state),
         *_spares_are_free(state),
         *_queue_is_the_waiting(state),
+        *_holders_hold(state),
         *_limits_run(state),
         *_watched_are_those_to_watch(state),
         *_checks_are_of_repaired_nodes(state),
@@ -143,8 +144,9 @@ def _queue_is_the_waiting(state: ClusterState) -> Iterator[str]:
             yield f"the line of {jobs[0].id} is not in order"
         if set(line.fresh) != {job.id for job in jobs if not job.blocked}:
             yield f"the line of {jobs[0].id} does not know which of its jobs are still to be told why they wait"
-        if line.codes != Counter(job.blocked for job in jobs if job.blocked):
-            yield f"the line of {jobs[0].id} does not know what its jobs were told: {line.codes}"
+        told = {code: sorted(job.blocked_since for job in jobs if job.blocked == code) for code in {job.blocked for job in jobs} - {""}}
+        if line.codes != told:
+            yield f"the line of {jobs[0].id} does not know what its jobs were told, and when: {line.codes}"
     aside = {job.id for job in state.jobs.values() if job.state in QUEUED and (job.awaits or job.id in state.orphaned)}
     if aside != set(state.queue.aside):
         yield "the jobs aside are not those that wait for others"
@@ -160,6 +162,11 @@ def _usage_is_true(state: ClusterState) -> Iterator[str]:
     told = {team: use.gpus for team, use in state.usage.teams.items() if use.gpus}
     if told != held:
         yield f"the teams hold {dict(held)}, not {told}"
+
+
+def _holders_hold(state: ClusterState) -> Iterator[str]:
+    if state.holders != {job.id: job for job in state.jobs.values() if job.held_nodes}:
+        yield "the jobs that hold nodes are not those that are listed so"
 
 
 def _limits_run(state: ClusterState) -> Iterator[str]:

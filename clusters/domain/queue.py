@@ -41,12 +41,12 @@ class Line:
         self.key = key
         self.jobs: list[Place] = []  # sorted: the first is the next to be placed
         self.fresh: dict[str, None] = {}  # those that have not been told yet why they wait
-        self.codes: dict[str, int] = {}  # the codes that the others were told -> how many of them
+        self.codes: dict[str, list[Instant]] = {}  # the codes that the others were told -> when each was, sorted
 
     def note(self, job: Job) -> None:
         """What the job has been told, if it has."""
         if job.blocked:
-            self.codes[job.blocked] = self.codes.get(job.blocked, 0) + 1
+            insort(self.codes.setdefault(job.blocked, []), job.blocked_since)
         else:
             self.fresh[job.id] = None
 
@@ -54,10 +54,20 @@ class Line:
         """What it was told no longer counts."""
         if not job.blocked:
             self.fresh.pop(job.id, None)
-        elif self.codes[job.blocked] == 1:
+            return
+        told = self.codes[job.blocked]
+        del told[bisect_left(told, job.blocked_since)]
+        if not told:
             del self.codes[job.blocked]
-        else:
-            self.codes[job.blocked] -= 1
+
+    def is_news(self, code: str, settled: Instant) -> bool:
+        """Whether the code may be worth telling: some have been told none, or another one up to that time."""
+        if self.fresh:
+            return True
+        for known, told in self.codes.items():  # noqa: SIM110 - asked of each line in each pass, and a generator costs as much again
+            if told[0] <= settled and known != code:
+                return True
+        return False
 
 
 class Queue:

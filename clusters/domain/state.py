@@ -238,6 +238,7 @@ class ClusterState:
         self.racks: dict[str, Rack] = {}
         self.nodes: dict[str, Node] = {}
         self.jobs: dict[str, Job] = {}
+        self.holders: dict[str, Job] = {}  # those that hold nodes, in no order that means something
         self.queue = Queue()
         self.dependents: dict[str, list[str]] = {}  # job -> jobs that wait for it to finish
         self.orphaned: dict[str, str] = {}  # jobs that waited for one that did not finish -> why they are to be held

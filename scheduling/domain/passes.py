@@ -39,7 +39,7 @@ def run_pass(state: ClusterState, now: Instant) -> Decision:
     nodes = 0
     for step in _steps(trial):
         events += step
-        nodes += sum(_claimed(event) for event in step)
+        nodes += sum(map(_claimed, step))
         if len(events) >= EVENTS_PER_PASS or nodes >= NODES_PER_PASS:
             return Decision(events=tuple(events), more=True)
     placed = {event.job for event in events if isinstance(event, JobPlaced)}

@@ -6,8 +6,6 @@ once, so no work leaves one domain in vain while another stays short. Its answer
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from clusters.domain.defrag import PlanAim
 from clusters.domain.slices import whole_nodes
 from clusters.domain.state import Job
@@ -23,10 +21,10 @@ def planned_victims(trial: Trial, job: Job, candidates: frozenset[str]) -> tuple
     """
     if not whole_nodes(job.request, trial.topology.usual_gpus):
         return ()
-    terms = Terms(victims=candidates, higher=True)  # the candidates are what the caller's rule allows
+    terms = Terms(victims=candidates, higher=True, moves=False)  # the candidates are what the caller's rule allows
     problem = problem_for_job(trial, job, may_wait=True, use_spares=True, aim=PlanAim.QUOTA, terms=terms)
     if problem is None:
         return ()
     problem = problem.without_spares() or problem  # a job starts without its spares rather than wait
-    solution = first_plan(replace(problem, units=tuple(replace(unit, allowed=0) for unit in problem.units)))
+    solution = first_plan(problem)
     return () if solution is None else tuple(name for owner in solution.waits for name in problem.owners[owner].jobs)

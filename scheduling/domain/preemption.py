@@ -97,11 +97,12 @@ def preempt(trial: Trial, job: Job, candidates: Sequence[Victim]) -> list[Payloa
 
 def candidates_for_priority(trial: Trial) -> list[Victim]:
     """Work that may have to make room for a higher priority, the cheapest first: probes, and what else the policy allows."""
+    if trial.policy.preemption is Preemption.OFF:
+        return _victims(trial, lambda job: job.request.kind is JobKind.PROBE)
     terms = terms_for(trial.state, trial.now)
-    others = trial.policy.preemption is not Preemption.OFF
 
     def among(job: Job) -> bool:
-        return job.request.kind is JobKind.PROBE or (others and job.request.team not in terms.exempt and job.id not in terms.cooling)
+        return job.request.kind is JobKind.PROBE or (job.request.team not in terms.exempt and job.id not in terms.cooling)
 
     return _victims(trial, among)
 
@@ -133,7 +134,7 @@ def _make_room(trial: Trial, job: Job, victims: Sequence[Victim], gives: Gives, 
 def _borrowed(trial: Trial, quotas: Quotas) -> list[Victim]:
     """Work that may be taken from teams beyond their quotas, the cheapest first."""
     state = trial.state
-    over = {team for team, use in state.usage.teams.items() if (row := quotas.of(team)) is not None and use.gpus > row.gpus}
+    over = {team for team, use in state.usage.teams.items() if use.gpus and (row := quotas.of(team)) is not None and use.gpus > row.gpus}
     if not over:
         return []
     return _victims(trial, lambda job: job.request.team in over)
@@ -145,8 +146,8 @@ def _victims(trial: Trial, among: Callable[[Job], bool]) -> list[Victim]:
     busy = trial.stopping | state.lost | in_running_plans(state)
     victims = [
         Victim(job=job, gpus=(gpus := gpus_held(state, job)), lost=gpus * age_of_work(job, trial.now))
-        for job in state.jobs.values()
-        if job.held_nodes and among(job) and may_be_preempted(trial.policy, job) and job.id not in busy
+        for job in state.holders.values()
+        if among(job) and may_be_preempted(trial.policy, job) and job.id not in busy
     ]
     return sorted(victims, key=lambda victim: victim.price)
 
@@ -248,8 +249,8 @@ class _Search:
             release(twin, victim.job)
             twin.stopping.add(victim.job.id)
         if twin.short:  # slices that lack nodes are served first, from all that is freed
-            for job in twin.state.jobs.values():
-                if job.holders_stop and job.held_nodes:
+            for job in twin.state.holders.values():
+                if job.holders_stop:
                     release(twin, job)
             recover_short(twin)
         outcome = twin.place(self._job.request, self._job)

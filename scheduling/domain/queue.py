@@ -14,7 +14,7 @@ from itertools import chain
 
 from clusters.domain.decision import Refusal
 from clusters.domain.events import Payload
-from clusters.domain.ids import SECOND
+from clusters.domain.ids import SECOND, Instant
 from clusters.domain.job_events import JobBlocked, JobHeld, JobPlaced
 from clusters.domain.queue import place_of
 from clusters.domain.reservations import is_claim
@@ -22,9 +22,10 @@ from clusters.domain.state import Job
 from scheduling.domain.lending import may_borrow, place_on_spares
 from scheduling.domain.placement import Placement
 from scheduling.domain.preemption import Victim, candidates_for_priority, preempt, reclaim
+from scheduling.domain.quotas import Standing
 from scheduling.domain.reservations import place_where_promised, reserve_for
 from scheduling.domain.shape import Asked, asked_of
-from scheduling.domain.terms import waits_for_jobs, waits_for_time
+from scheduling.domain.terms import QUOTA, waits_for_jobs, waits_for_time
 from scheduling.domain.trial import Trial
 from scheduling.domain.turns import Turn, Turns
 from scheduling.domain.views import masks_of, points_of
@@ -52,24 +53,27 @@ class _Pass:
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
         self.turns = Turns(trial)
+        self.settled = _settled(trial)
         self.placed = 0
         self.refused: dict[tuple[Asked, int, bool], _Refused] = {}
-        self.over_quota: list[tuple[Turn, Refusal]] = []
+        self.over_quota: list[tuple[Turn, Standing]] = []
         self.reclaimed = False  # once in a pass: what it frees shows only in the next
         self.candidates: list[Victim] | None = None  # who may have to make room for a higher priority, once somebody asks
         self.lowest: int | None = None  # their lowest points
         self.searches = 0
 
+    def is_over_quota(self, turn: Turn) -> bool:
+        """Whether its team may not have so much now, which is noted."""
+        short = self.turns.quotas.short(turn.team, turn.asked)
+        if short is not None and turn.refusal is None:
+            self.over_quota.append((turn, short))
+        return short is not None
+
     def try_turn(self, turn: Turn) -> Iterator[list[Payload]]:
         """Place the job whose turn it is, or note why not and what is kept for it."""
         job = turn.job
-        over = self.turns.quotas.refusal(job.request.team, turn.asked)
         if turn.refusal is not None:
-            if over is None:
-                yield from self._keep_space(turn, turn.refusal)
-            return
-        if over is not None:
-            self.over_quota.append((turn, over))
+            yield from self._keep_space(turn, turn.refusal)
             return
         closed = self.trial.views.closed_to(job.request, job)
         key = (asked_of(job.request), closed, may_borrow(self.trial.policy, job.request))
@@ -134,8 +138,9 @@ class _Pass:
 
     def tell(self) -> Iterator[JobBlocked]:
         """Why the others wait."""
-        for turn, refusal in self.over_quota:
-            yield from _tell(turn, self.trial, refusal)
+        for turn, short in self.over_quota:
+            if turn.line.is_news(QUOTA, self.settled):
+                yield from _tell(turn, self.trial, short.refusal(turn.asked))
         for group in self.refused.values():
             yield from self._tell_group(group)
         yield from self._tell_held()
@@ -146,7 +151,8 @@ class _Pass:
         if group.after < self.placed:
             outcome = self.trial.place(request, group.turns[0].job)
             refusal = outcome if isinstance(outcome, Refusal) else refusal
-        news = [turn for turn in group.turns if any(_news(turn, self.trial, refusal.code))]
+        among = (turn for turn in group.turns if turn.line.is_news(refusal.code, self.settled))
+        news = [turn for turn in among if any(_news(turn, self.trial, refusal.code))]
         if news:  # only then is all counted in the whole state
             refusal = self.trial.final(request, refusal, group.turns[0].job)
         for turn in news:
@@ -174,7 +180,8 @@ def place_steps(trial: Trial, *, telling: bool = True, until: str = "") -> Itera
     attempt = _Pass(trial)
     while (turn := attempt.turns.pop()) is not None:
         name = turn.job.id
-        yield from attempt.try_turn(turn)
+        if not attempt.is_over_quota(turn):
+            yield from attempt.try_turn(turn)
         if name == until:
             return
     for event in attempt.tell() if telling else ():
@@ -186,18 +193,22 @@ def place_waiting(trial: Trial) -> Iterator[Payload]:
     return chain.from_iterable(place_steps(trial))
 
 
+def _settled(trial: Trial) -> Instant:
+    """Codes told up to then may be told otherwise now."""
+    return trial.now - trial.policy.refusal_settle_s * SECOND
+
+
 def _news(turn: Turn, trial: Trial, code: str) -> Iterator[Job]:
     """The jobs of the turn, from the refused one on, to which the code is worth telling: the new ones, and the first of the others."""
     jobs, claims = trial.state.jobs, trial.state.reservations
-    waiting = turn.places[turn.next : turn.next + RETOLD]
     line, alone = turn.line, turn.job.id in claims
     for name in line.fresh:
-        if name == turn.job.id or (not alone and name not in claims and place_of(jobs[name]) > waiting[0]):
+        if name == turn.job.id or (not alone and name not in claims and place_of(jobs[name]) > turn.places[turn.next]):
             yield jobs[name]
     if not line.codes.keys() - {code}:
         return
-    settled = trial.now - trial.policy.refusal_settle_s * SECOND
-    for _, _, name in waiting:
+    settled = _settled(trial)
+    for _, _, name in turn.places[turn.next : turn.next + RETOLD]:
         job = jobs[name]
         if job.blocked_since <= settled and job.blocked not in ("", code):
             yield job

@@ -7,6 +7,7 @@ row of their own lend: others come and go, and what they left would be lent with
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from clusters.domain.decision import Refusal
 from clusters.domain.ids import Instant
@@ -31,8 +32,36 @@ def never_within(policy: Policy, team: str, asked: int) -> int | None:
     return None if most is None or asked <= most else most
 
 
+class Standing(NamedTuple):
+    """What a team with a quota may have at one moment of a pass, in GPUs."""
+
+    team: str
+    quota: int
+    used: int
+    could_borrow: int
+
+    @property
+    def room(self) -> int:
+        """The most that the team may get beside what it has."""
+        return max(0, self.quota - self.used) + self.could_borrow
+
+    def refusal(self, asked: int) -> Refusal:
+        """That it may not have so many more."""
+        counts: dict[str, int | str] = {
+            "asked": asked,
+            "could_borrow": self.could_borrow,
+            "quota": self.quota,
+            "team": self.team,
+            "used": self.used,
+        }
+        return Refusal(code=QUOTA, counts=counts)
+
+
 class Quotas:
-    """The quotas as they are used up in the course of one pass."""
+    """The quotas as they are used up in the course of one pass.
+
+    Where teams stand is worked out when it is first asked for, and again once something has been taken: most of a long queue ask in vain.
+    """
 
     def __init__(self, state: ClusterState, given_back: Mapping[str, int] | None = None) -> None:
         self._rows = {row.team: row for row in state.policy.quotas}
@@ -40,6 +69,7 @@ class Quotas:
         for team, gpus in (given_back or {}).items():
             self._used[team] = self._used.get(team, 0) - gpus
         self._left = sum(self._lends(team) for team in {*self._rows, *self._used} - {EVERY_OTHER})  # what is there to borrow
+        self._standings: dict[str, tuple[Standing, int] | None] = {}  # with their room
 
     def of(self, team: str) -> Quota | None:
         """The quota that holds for the team; None = all."""
@@ -55,6 +85,7 @@ class Quotas:
             self._left -= self._lends(team)
             self._used[team] = self.used(team) + gpus
             self._left += self._lends(team)
+            self._standings.clear()
 
     def _lends(self, team: str) -> int:
         """GPUs of its quota that the team leaves to others; below 0: that it has borrowed."""
@@ -69,20 +100,32 @@ class Quotas:
 
     def borrows(self, team: str, asked: int) -> bool:
         """Whether the team would have more than its quota with so many GPUs more."""
-        quota = self.of(team) if self._rows else None
-        return quota is not None and self.used(team) + asked > quota.gpus
+        known = self._standing(team)
+        return known is not None and known[0].used + asked > known[0].quota
+
+    def short(self, team: str, asked: int) -> Standing | None:
+        """Where the team stands, if it may not have so many GPUs more now."""
+        known = self._standing(team)
+        return None if known is None or asked <= known[1] else known[0]
 
     def refusal(self, team: str, asked: int) -> Refusal | None:
         """Why the team may not have so many GPUs more now; None where it may."""
-        quota = self.of(team) if self._rows else None
-        used = self.used(team)
-        if quota is None or used + asked <= quota.gpus:
+        short = self.short(team, asked)
+        return None if short is None else short.refusal(asked)
+
+    def _standing(self, team: str) -> tuple[Standing, int] | None:
+        """None where the team may use all."""
+        if not self._rows:
             return None
-        could = self._could_borrow(team, quota, used)
-        if asked <= max(0, quota.gpus - used) + could:
-            return None
-        counts: dict[str, int | str] = {"asked": asked, "could_borrow": could, "quota": quota.gpus, "team": team, "used": used}
-        return Refusal(code=QUOTA, counts=counts)
+        if team not in self._standings:
+            quota = self.of(team)
+            if quota is None:
+                self._standings[team] = None
+            else:
+                used = self.used(team)
+                standing = Standing(team, quota.gpus, used, self._could_borrow(team, quota, used))
+                self._standings[team] = standing, standing.room
+        return self._standings[team]
 
     def _could_borrow(self, team: str, quota: Quota, used: int) -> int:
         """GPUs above its quota that the team could have beside those it has: within its limit, and of what others leave."""

@@ -33,7 +33,7 @@ Key = tuple[int, int, int, int]
 class Turn:
     """Jobs that are alike, from one of them on."""
 
-    __slots__ = ("asked", "job", "line", "next", "places", "rank", "refusal")
+    __slots__ = ("asked", "borrows", "job", "line", "next", "places", "rank", "refusal", "team")
 
     def __init__(self, line: Line, places: Sequence[Place], job: Job, rank: PriorityClass, asked: int) -> None:
         self.line = line
@@ -42,6 +42,8 @@ class Turn:
         self.job = job
         self.rank = rank
         self.asked = asked  # GPUs
+        self.team = job.request.team
+        self.borrows = False  # whether its points are those of a team that would borrow for it
         self.refusal: Refusal | None = None  # of those before it in the line: its turn is for what may be kept for it
 
 
@@ -62,7 +64,7 @@ class Turns:
         self._withdrawn = trial.withdrawn
         claims = _claims(trial)
         for line in trial.state.queue.lines.values():
-            self._open(line, claims.get(line))
+            self._open(line, claims.get(line) if claims else None)
         heapify(self._heap)
         self.early.sort(key=lambda early: early[0].jobs[0])
 
@@ -71,7 +73,9 @@ class Turns:
         heap = self._heap
         while heap:
             _, turn = heappop(heap)
-            key = self._key(turn)  # it may have fallen since it was put there
+            if turn.borrows == self.quotas.borrows(turn.team, turn.asked):
+                return turn
+            key = self._key(turn)  # it has fallen since it was put there
             if not heap or key <= heap[0][0]:
                 return turn
             heappush(heap, (key, turn))
@@ -79,7 +83,7 @@ class Turns:
 
     def placed(self, turn: Turn) -> None:
         """Its job has been placed: the next one of its line waits for a turn."""
-        self.quotas.take(turn.job.request.team, turn.asked)
+        self.quotas.take(turn.team, turn.asked)
         turn.next += 1
         if turn.next < len(turn.places):
             turn.job = self._jobs[turn.places[turn.next][2]]
@@ -101,8 +105,8 @@ class Turns:
             self.early.append((line, start))
             return
         places: Sequence[Place] = line.jobs
-        apart = (claimants or set()) | self._withdrawn
-        if apart:
+        if claimants or self._withdrawn:
+            apart = (claimants or set()) | self._withdrawn
             for place in (place for place in line.jobs if claimants and place[2] in claimants):
                 self._push(line, [place])
             places = [place for place in line.jobs if place[2] not in apart]
@@ -122,10 +126,10 @@ class Turns:
         job, rank = turn.job, turn.rank
         waited = self._now - job.aged_from
         points = (rank.priority + job.priority) * HOUR + (rank.ageing * waited if waited > 0 else 0)
-        team = job.request.team
         if self._shares:
-            points -= self._shares.get(team, 0)
-        if self.quotas.borrows(team, turn.asked):
+            points -= self._shares.get(turn.team, 0)
+        turn.borrows = self.quotas.borrows(turn.team, turn.asked)
+        if turn.borrows:
             points -= BORROWING * HOUR
         if self._by_size:
             return (-(points // HOUR), turn.asked, job.aged_from, job.seq)

@@ -97,7 +97,13 @@ class _Cascade:
     # ---- estimates
 
     def _estimate(self) -> None:
-        """From the smallest size up. A size that some domain has room for takes nothing; where room can be made is known for it too."""
+        """From the smallest size up. A size that some domain has room for takes nothing; where room can be made is known for it too.
+
+        Where nothing may move nobody asks.
+        """
+        if not any(unit.allowed for unit in self.problem.units):
+            self._placing, self._hosts = [NEVER] * (self._widest + 1), [[]] * (self._widest + 1)
+            return
         slack = max((domain.slack for domain in self.problem.domains), default=0)
         self._placing, self._hosts = [0], [[]]
         for size in range(1, self._widest + 1):

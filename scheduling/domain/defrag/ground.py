@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable
 from operator import attrgetter
 
 from clusters.domain.slices import cluster_slice, domain_slice, is_small, whole_nodes
@@ -17,11 +18,13 @@ from scheduling.domain.trial import Trial
 class Ground:
     """Units, owners and pinned work of one state."""
 
-    def __init__(self, trial: Trial, victims: Victims, job: Job | None) -> None:
+    def __init__(self, trial: Trial, victims: Victims, job: Job | None, *, pins: bool = True) -> None:
         self.units: list[Unit] = []
         self.owners: list[Owner] = []
         self._trial = trial
         self._victims = victims
+        self._moves = victims.terms.moves
+        self._pins = pins  # whether it is asked what stays, and why
         self._open = sum(1 << index for index, known in enumerate(trial.topology.known) if known) & ~trial.space.closed
         self._claims = claims_of_others(trial, job)
         self._kept = kept_for_others(trial, job)
@@ -33,17 +36,26 @@ class Ground:
         """Look at all work, jobs in the order of the log."""
         for name, claimant in self._claims.items():
             self._pinned[self._home(name)].append((claimant, 1, "it is promised them"))
+        nodes = self._trial.state.nodes
         shared: defaultdict[str, list[Job]] = defaultdict(list)
-        for job in sorted((job for job in self._trial.state.jobs.values() if job.held_nodes), key=attrgetter("seq")):
-            whole = [name for name in job.held_nodes if self._trial.state.nodes[name].job == job.id]
-            for name in job.held_nodes.keys() - set(whole):
-                shared[name].append(job)
+        for job in sorted(self._work(), key=attrgetter("seq")):
+            whole = job.held_nodes if job.width > 1 else [name for name in job.held_nodes if nodes[name].job == job.id]
+            if len(whole) < len(job.held_nodes):
+                for name in job.held_nodes.keys() - set(whole):
+                    shared[name].append(job)
             if why := self._victims.why_not(job):
                 self._pin(job, whole, why)
             elif whole:
                 self._add(job, may_wait=may_wait and self._victims.may_wait(job, below=below))
         for name in sorted(shared, key=self._trial.topology.index.__getitem__):
             self._share(name, shared[name], may_wait=may_wait, below=below)
+
+    def _work(self) -> Iterable[Job]:
+        """All work, or what of it may be disturbed at most, where nobody asks for the rest."""
+        state, among = self._trial.state, self._victims.terms.victims
+        if self._pins or among is None:
+            return state.holders.values()
+        return (state.holders[name] for name in among if name in state.holders)
 
     def domain(self, index: int, *, use_spares: bool, spares: int, floor: int) -> Domain:
         """What the domain has for others, and for the job with its spares."""
@@ -67,7 +79,9 @@ class Ground:
             out=unplaceable,
         )
 
-    def _pin(self, job: Job, names: list[str], why: str) -> None:
+    def _pin(self, job: Job, names: Collection[str], why: str) -> None:
+        if not self._pins:
+            return
         counts: defaultdict[int, int] = defaultdict(int)
         for name in names:
             counts[self._home(name)] += 1
@@ -75,14 +89,14 @@ class Ground:
             self._pinned[domain].append((job.id, nodes, why))
 
     def _add(self, job: Job, *, may_wait: bool) -> None:
-        prices = [self._victims.price(job, number) for number in range(len(job.slices))]
+        prices = self._victims.prices(job)
         first = len(self.units)
         owner = len(self.owners)
         small = is_small(whole_nodes(job.request, self._trial.topology.usual_gpus), self._size)
         for number, part in enumerate(job.slices):
             names = [name for name in part.nodes if name is not None]
             domain = self._trial.topology.domain_index[part.domain]
-            allowed = 0 if job.request.exclusive else tether(self._trial.topology, job, number) & self._open & ~(1 << domain)
+            allowed = self._allowed(job, number, domain)
             if not allowed and not may_wait:
                 self._pinned[domain].append((job.id, len(names), "it is bound to where it is"))
                 continue
@@ -93,27 +107,35 @@ class Ground:
                     domain=domain,
                     size=len(names),
                     frees=self._placeable(names),
-                    cost=prices[number][0],
+                    cost=prices.own[number],
                     allowed=allowed,
                     small=small,
                 )
             )
-        wait = self._victims.wait_price(job) if may_wait else None
-        self.owners.append(Owner(jobs=(job.id,), units=tuple(range(first, len(self.units))), shared=prices[0][1], wait=wait))
+        wait = prices.wait if may_wait else None
+        self.owners.append(Owner(jobs=(job.id,), units=tuple(range(first, len(self.units))), shared=prices.shared, wait=wait))
+
+    def _allowed(self, job: Job, number: int, domain: int) -> int:
+        """Mask of the domains that the slice may move to."""
+        if job.request.exclusive or not self._moves:
+            return 0
+        return tether(self._trial.topology, job, number) & self._open & ~(1 << domain)
 
     def _share(self, name: str, jobs: list[Job], *, may_wait: bool, below: bool) -> None:
         """Work on parts of one node: all of it moves, or none."""
         domain = self._home(name)
+        if len(jobs) < len(self._trial.state.nodes[name].shares):
+            return  # some of it is none of those who may be disturbed
         stays = [(job, why) for job in jobs if (why := self._victims.why_not(job))]
         if stays:
             self._pinned[domain].append((stays[0][0].id, 1, stays[0][1]))
             return
         wait = None
         if may_wait and all(self._victims.may_wait(job, below=below) for job in jobs):
-            wait = sum(self._victims.wait_price(job) for job in jobs)
+            wait = sum(self._victims.prices(job).wait for job in jobs)
         names = tuple(job.id for job in jobs)
         self.owners.append(Owner(jobs=names, units=(len(self.units),), shared=0, wait=wait))
-        exclusive = any(job.request.exclusive for job in jobs)
+        stuck = not self._moves or any(job.request.exclusive for job in jobs)
         self._unit(
             Unit(
                 pieces=tuple((job.id, 0) for job in jobs),
@@ -121,8 +143,8 @@ class Ground:
                 domain=domain,
                 size=1,
                 frees=self._placeable([name]),
-                cost=sum(self._victims.price(job, 0)[0] for job in jobs),
-                allowed=0 if exclusive else self._open & ~(1 << domain),
+                cost=sum(self._victims.prices(job).own[0] for job in jobs),
+                allowed=0 if stuck else self._open & ~(1 << domain),
                 small=True,
             )
         )

@@ -35,6 +35,7 @@ class Terms:
     wait_s: int = WAIT_S
     higher: bool = False  # whether work of higher priority than the job may move
     victims: frozenset[str] | None = None  # jobs that may be disturbed; None = all that the rest allows
+    moves: bool = True  # whether slices may move; without it jobs may only wait, and why the rest stays is not told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,7 @@ class _Writer:
             for name in self._problem.owners[owner].jobs:
                 job = self._jobs[name]
                 nodes = tuple(node for part in job.slices for node in part.nodes if node is not None)
-                cost = self._prices.wait_price(job)
+                cost = self._prices.prices(job).wait
                 yield self._move(job, 0, nodes, None, cost)
             for unit in self._problem.owners[owner].units:
                 self._leave(self._problem.units[unit])
@@ -81,10 +81,10 @@ class _Writer:
             yield from self._names(domain, choose_nodes(self._space, domain, min(way.need, self._space.count[domain]), 0))
 
     def _price(self, job: Job, part: int) -> int:
-        own, shared = self._prices.price(job, part)
+        prices = self._prices.prices(job)
         first = job.id not in self._paid
         self._paid.add(job.id)
-        return own + (shared if first else 0)
+        return prices.own[part] + (prices.shared if first else 0)
 
     def _move(self, job: Job, part: int, nodes: tuple[str, ...], to: SliceAssignment | None, cost: int) -> PlanMove:
         return PlanMove(

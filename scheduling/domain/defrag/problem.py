@@ -39,7 +39,7 @@ def problem_for_job(
     shape = shape_of(trial.topology, job.request, trial.policy) if number is None else _one_slice(trial, job, number)
     if isinstance(shape, Refusal):
         return None
-    ground = Ground(trial, Victims(trial.state, trial.now, terms, job), job)
+    ground = Ground(trial, Victims(trial.state, trial.now, terms, job), job, pins=terms.moves or shape.exclusive)
     ground.read(may_wait=may_wait, below=aim not in _MAY_STOP_EQUALS)
     sizes = Counter(shape.sizes)
     targets = _open(trial)

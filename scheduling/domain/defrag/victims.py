@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from clusters.domain.disruption import age_of_work, gpus_of
 from clusters.domain.ids import SECOND, Instant
 from clusters.domain.jobs import ACTIVE, JobKind, Recovery
@@ -17,10 +20,25 @@ def points(policy: Policy, job: Job) -> int:
     return class_of(policy.classes, job.request.priority_class).priority + job.priority
 
 
+def at_work(state: ClusterState) -> Iterator[Job]:
+    """Jobs that have nodes, and those that have lost all of theirs and want others: all active ones, and those that are stopping."""
+    yield from state.holders.values()
+    yield from (state.jobs[name] for name in state.lost - state.holders.keys())
+
+
 def weights(state: ClusterState) -> dict[int, int]:
     """Points -> by how much a GPU-second of such work weighs: 1 for the lowest there are among work that runs, one more for each next."""
-    present = sorted({points(state.policy, job) for job in state.jobs.values() if job.state in ACTIVE})
+    alike = {(job.request.priority_class, job.priority): job for job in at_work(state) if job.state in ACTIVE}
+    present = sorted({points(state.policy, job) for job in alike.values()})
     return {value: place for place, value in enumerate(present, 1)}
+
+
+class Prices(NamedTuple):
+    """Of one job, in weighted GPU-seconds."""
+
+    own: tuple[int, ...]  # of moving each slice
+    shared: int  # beside it what the job pays once, however many of its slices move
+    wait: int  # of stopping all of it until there is room again
 
 
 class Victims:
@@ -29,14 +47,14 @@ class Victims:
     def __init__(self, state: ClusterState, now: Instant, terms: Terms, job: Job | None) -> None:
         self._state = state
         self._now = now
-        self._terms = terms
+        self.terms = terms
         self._job = job
         self._weights = weights(state)
         self._limit = None if job is None or terms.higher else points(state.policy, job)
 
     def why_not(self, job: Job) -> str:
         """Why the job stays where it is; "" where it may move."""
-        terms = self._terms
+        terms = self.terms
         if self._job is not None and job.id == self._job.id:
             return "it is what room is made for"
         if job.state not in ACTIVE or job.id in self._state.lost or job.leaving:
@@ -66,20 +84,19 @@ class Victims:
         """Whether all of the job may stop and wait; with `below` only work of lower priority than the job that needs room."""
         return not below or self._job is None or points(self._state.policy, job) < points(self._state.policy, self._job)
 
-    def price(self, job: Job, number: int) -> tuple[int, int]:
-        """Weighted GPU-seconds of moving one slice, and beside it what the job pays once, however many of its slices move.
+    def prices(self, job: Job) -> Prices:
+        """What it costs to move or to stop the job.
 
         A job that goes back to its checkpoint does so as a whole; where state comes from a peer only the slice is rolled back.
         """
-        weight = self.weight(job)
-        restart = self._terms.restart_s * gpus_of(self._state, job.slices[number])
-        if job.request.recovery is Recovery.PEER or len(job.slices) == 1:
-            return weight * (restart + self.age_s(job) * gpus_of(self._state, job.slices[number])), 0
-        return weight * restart, weight * self.age_s(job) * self._gpus(job)
-
-    def wait_price(self, job: Job) -> int:
-        """Weighted GPU-seconds of stopping all of the job until there is room again."""
-        return self.weight(job) * self._gpus(job) * (self.age_s(job) + self._terms.restart_s + self._terms.wait_s)
+        weight, age, restart = self.weight(job), self.age_s(job), self.terms.restart_s
+        gpus = [gpus_of(self._state, part) for part in job.slices]
+        alone = job.request.recovery is Recovery.PEER or len(gpus) == 1
+        return Prices(
+            own=tuple(weight * count * (restart + age if alone else restart) for count in gpus),
+            shared=0 if alone else weight * age * sum(gpus),
+            wait=weight * sum(gpus) * (age + restart + self.terms.wait_s),
+        )
 
     def weight(self, job: Job) -> int:
         """By how much its GPU-seconds weigh."""
@@ -88,9 +105,6 @@ class Victims:
     def age_s(self, job: Job) -> int:
         """Seconds of work of each of its GPUs that would be done again."""
         return round(age_of_work(job, self._now) / SECOND)
-
-    def _gpus(self, job: Job) -> int:
-        return sum(gpus_of(self._state, part) for part in job.slices)
 
 
 def _asked(policy: Policy, job: Job) -> str:
