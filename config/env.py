@@ -30,7 +30,8 @@ LOG_FORMAT = "SLICEKEEPER_LOG_FORMAT"
 METRICS_TOKEN = "SLICEKEEPER_METRICS_TOKEN"
 SHARED = "SLICEKEEPER_SHARED"  # read by the tests only
 PORT = "PORT"
-
+#: Read by signal sources, and by work on local nodes (slicekeeper_worker).
+_ELSEWHERE = re.compile(rf"{TOKEN_VARIABLE}.*|SLICEKEEPER_(URL|TOKEN|CLUSTER|JOB|NODE|SOCKETS|PORT|MASTER_ADDR|GENERATION)")
 KNOWN = (DATA_DIR, DATABASE_URL, REDIS_URL, SECRET_KEY, BIND, ALLOWED_HOSTS, HTTPS, LOG_FORMAT, METRICS_TOKEN, SHARED)
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
@@ -277,7 +278,7 @@ def _metrics_token(environ: Mapping[str, str], problems: list[Problem]) -> str:
 
 def _unknown_names(environ: Mapping[str, str], problems: list[Problem]) -> None:
     for name in sorted(environ):
-        if name.startswith("SLICEKEEPER_") and name not in KNOWN and not name.startswith(TOKEN_VARIABLE):
+        if name.startswith("SLICEKEEPER_") and name not in KNOWN and not _ELSEWHERE.fullmatch(name):
             near = difflib.get_close_matches(name, KNOWN, n=1)
             problems.append(
                 Problem(

@@ -25,8 +25,7 @@ try:
 except ImportError:
     sys.exit("this example needs numpy: pip install numpy")
 
-from slicekeeper_worker import Group, JobOver, NotPlaced, PeerLost, State, Worker, donate, join
-from slicekeeper_worker.wires import Places
+from slicekeeper_worker import Group, JobOver, NotPlaced, PeerLost, Places, State, Worker, donate, join
 
 INPUTS, HIDDEN, BATCH = 8, 16, 128
 WEIGHTS = HIDDEN * INPUTS + HIDDEN + HIDDEN + 1

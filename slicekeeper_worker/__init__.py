@@ -13,6 +13,7 @@ from __future__ import annotations
 from slicekeeper_worker.api import Api, ApiError, Unreachable
 from slicekeeper_worker.assignment import Assignment, Place
 from slicekeeper_worker.group import Group, PeerLost, State, donate
+from slicekeeper_worker.wires import Places
 from slicekeeper_worker.worker import JobOver, NotPlaced, Worker, join
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "NotPlaced",
     "PeerLost",
     "Place",
+    "Places",
     "State",
     "Unreachable",
     "Worker",

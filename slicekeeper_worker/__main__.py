@@ -24,13 +24,17 @@ from slicekeeper_worker.worker import WAIT, JobOver, NotPlaced, ask_assignment, 
 
 
 def main(words: list[str] | None = None) -> int:
-    """Returns the code to end with: 0, 1 where the control plane refused or did not answer, 2 where something was not said."""
+    """Returns the code to end with: 0, 1 where the control plane refused or did not answer, 2 where something is missing or wrong."""
     options = _parser().parse_args(words)
     missing = [name for name in ("url", "token", "cluster", "job", "node") if not getattr(options, name)]
     if missing:
         print(f"say {', '.join(f'--{name} or SLICEKEEPER_{name.upper()}' for name in missing)}", file=sys.stderr)
         return 2
-    api = Api(url=options.url, token=options.token, cluster=options.cluster, patience=options.patience)
+    try:
+        api = Api(url=options.url, token=options.token, cluster=options.cluster, patience=options.patience)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
     try:
         command: Callable[[Api, argparse.Namespace], int] = options.command
         return command(api, options)
@@ -43,7 +47,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="slicekeeper_worker", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="slicekeeper-worker", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, meaning in (
         ("url", "where the control plane answers"), ("token", "a token of it"), ("cluster", "the cluster"), ("job", "the job"),
         ("node", "the node that this runs on"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import re
 import time
 import urllib.error
 import urllib.parse
@@ -23,6 +24,8 @@ MARGIN = 15.0
 
 #: The server is busy, away or restarting: what is asked again may be answered.
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+_TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]+")
 
 
 class ApiError(Exception):
@@ -48,6 +51,13 @@ class Api:
     cluster: str
     patience: float = PATIENCE  # seconds for which a call is tried again
 
+    def __post_init__(self) -> None:
+        """Refuse what no request could carry; raises ValueError. White space around the token is no part of it."""
+        if urllib.parse.urlsplit(self.url).scheme not in ("http", "https"):
+            raise ValueError(f"url: {self.url!r} is no address of a control plane; give one like https://slicekeeper.example")
+        if not _TOKEN.fullmatch(self.token.strip()):
+            raise ValueError("token: give it as it was shown, letters, digits, - and _ (what was given is not repeated here)")
+
     def get(self, path: str, query: Mapping[str, str | int] | None = None, *, wait: float = 0.0) -> Any:
         """What is at a path below the cluster; `wait` is how long the answer itself may take."""
         return self._call("GET", path + (f"?{urllib.parse.urlencode(query)}" if query else ""), None, wait)
@@ -58,7 +68,7 @@ class Api:
 
     def _call(self, method: str, path: str, body: bytes | None, wait: float, headers: Mapping[str, str] | None = None) -> Any:
         url = f"{self.url.rstrip('/')}/api/v1/clusters/{urllib.parse.quote(self.cluster)}/{path}"
-        sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **(headers or {})}
+        sent = {"Authorization": f"Bearer {self.token.strip()}", "Content-Type": "application/json", **(headers or {})}
         request = urllib.request.Request(url, body, sent, method=method)
         return persist(lambda: _answer(request, wait + MARGIN), self.patience)
 

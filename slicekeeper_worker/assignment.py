@@ -17,6 +17,7 @@ class Place:
     rank: int
     gpu_rank: int  # of the node's first GPU among all of the job's
     gpus: tuple[int, ...]  # of the node, for work below a node; else empty = all
+    new: bool = False  # it got its node after the generation known before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,8 @@ class Assignment:
     state: str
     over: bool
     places: tuple[Place, ...]  # by rank
-    came: tuple[str, ...]  # nodes that are new since the generation known before
+    stays: tuple[str, ...]  # nodes that had their slot in the generation known before
+    came: tuple[str, ...]  # nodes that did not
     left: tuple[str, ...]  # nodes that are no longer among them
     checkpoint_step: int | None = None  # of the last checkpoint reported
 
@@ -66,9 +68,11 @@ def read_assignment(plain: Mapping[str, Any]) -> Assignment:
                 rank=slot["rank"],
                 gpu_rank=slot["gpu_rank"],
                 gpus=tuple(slot["gpus"]),
+                new=slot["new"],
             )
             for slot in plain["slots"]
         ),
+        stays=tuple(plain["stays"]),
         came=tuple(plain["came"]),
         left=tuple(plain["left"]),
         checkpoint_step=plain["checkpoint_step"],

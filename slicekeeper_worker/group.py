@@ -24,6 +24,8 @@ LOOK = 0.1
 #: Seconds for one message once it has begun, and for what a newcomer says first.
 MESSAGE = 30.0
 HELLO = 5.0
+#: Workers that a message names at most.
+MOST_NAMED = 5
 #: Seconds that work which has moved waits for somebody who still has its state.
 DONORS = 10.0
 
@@ -75,16 +77,22 @@ class Group:
         try:
             if self._root is not None:
                 self._root.send({}, vector)
-                return _next(self._worker, self._root)[1]
+                return _next(self._worker, self._root, "rank 0")[1]
             total = bytearray(vector)
-            for _, peer in sorted(self._peers.items()):
-                add_into(total, _next(self._worker, peer.wire)[1])
+            for rank, peer in sorted(self._peers.items()):
+                add_into(total, _next(self._worker, peer.wire, f"rank {rank}")[1])
             for peer in self._peers.values():
                 peer.wire.send({}, total)
             return total
         except Broken as error:
             self.close()
             raise PeerLost(str(error)) from None
+
+    def __enter__(self) -> Group:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Hang up on everybody."""
@@ -144,7 +152,7 @@ class _Gathering:
 
     def _accept(self) -> None:
         """Take in one newcomer, if there is one."""
-        _check(self._worker, self._ends)
+        _check(self._worker, self._ends, self._absent)
         try:
             connection, _ = self._listener.accept()
         except TimeoutError:
@@ -155,6 +163,13 @@ class _Gathering:
             self._take(wire, hello)
         except (Broken, KeyError, TypeError, ValueError):  # not one of ours, or gone again
             wire.close()
+
+    def _absent(self) -> str:
+        """Who has not come."""
+        places = self._worker.assignment.places
+        absent = [f"rank {place.rank} ({place.node})" for place in places[1:] if place.rank not in self._peers]
+        more = f" and {len(absent) - MOST_NAMED} more" if len(absent) > MOST_NAMED else ""
+        return ", ".join(absent[:MOST_NAMED]) + more
 
     def _take(self, wire: Wire, hello: Header) -> None:
         if hello["job"] != self._worker.job or hello["generation"] != self._worker.generation:
@@ -179,10 +194,10 @@ def _attend(worker: Worker, places: Places, state: State | None, ends: float) ->
     """Every other rank comes to rank 0."""
     wire = _reach(worker, places, worker.assignment, state, ends, donor=False)
     try:
-        header, block = _next(worker, wire, ends)
+        header, block = _next(worker, wire, "rank 0", ends)
         if "give" in header and state is not None:
             wire.send({"step": state.step}, state.block)
-            header, block = _next(worker, wire, ends)
+            header, block = _next(worker, wire, "rank 0", ends)
         return Group(worker, {}, wire), _agreed(header, block, state)
     except (Broken, PeerLost):
         wire.close()
@@ -207,11 +222,11 @@ def donate(worker: Worker, places: Places, state: State, seconds: float) -> bool
     except PeerLost:
         return False
     try:
-        header, _ = _next(worker, wire, time.monotonic() + seconds)
+        header, _ = _next(worker, wire, "rank 0", time.monotonic() + seconds)
         if "give" in header:
             wire.send({"step": state.step}, state.block)
             taken = True
-            _next(worker, wire, time.monotonic() + seconds)  # until it hangs up
+            _next(worker, wire, "rank 0", time.monotonic() + seconds)  # until it hangs up
     except (Broken, PeerLost):
         pass
     wire.close()
@@ -225,7 +240,7 @@ def _reach(worker: Worker, places: Places, assignment: Assignment, state: State 
     if not donor:
         hello["rank"] = worker.rank
     while True:
-        _check(worker, ends)
+        _check(worker, ends, lambda: f"rank 0 ({node})")
         try:
             wire = places.connect(node or "", HELLO)
         except Broken:
@@ -239,19 +254,22 @@ def _reach(worker: Worker, places: Places, assignment: Assignment, state: State 
             wire.close()
 
 
-def _next(worker: Worker, wire: Wire, ends: float | None = None) -> tuple[Header, bytearray]:
+def _next(worker: Worker, wire: Wire, who: str, ends: float | None = None) -> tuple[Header, bytearray]:
     """The next message; raises Broken, and PeerLost where it does not come while the assignment holds."""
     ends = time.monotonic() + MESSAGE if ends is None else ends
     while not select.select([wire], [], [], LOOK)[0]:
-        _check(worker, ends)
-    return wire.receive()
+        _check(worker, ends, lambda: who)
+    try:
+        return wire.receive()
+    except Broken as error:
+        raise Broken(f"{who}: {error}") from None
 
 
-def _check(worker: Worker, ends: float) -> None:
+def _check(worker: Worker, ends: float, who: Callable[[], str]) -> None:
     if worker.changed:
         raise PeerLost("there is a later assignment")
     if time.monotonic() > ends:
-        raise PeerLost("the others did not come in time")
+        raise PeerLost(f"heard nothing in time from {who()}")
 
 
 def _wire(connection: socket.socket) -> Wire:

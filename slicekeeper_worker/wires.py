@@ -95,14 +95,12 @@ class Places:
         self._port = int(environ.get("SLICEKEEPER_PORT", PORT))
 
     def listen(self, node: str) -> socket.socket:
-        """Listen as the worker of a node; raises OSError."""
-        if self._directory:
-            file = self._file(node)
-            file.unlink(missing_ok=True)
-            listener = socket.socket(socket.AF_UNIX)
-            listener.bind(str(file))
-        else:
-            listener = socket.create_server(("", self._port), reuse_port=False)
+        """Listen as the worker of a node; raises Broken where that is not possible now."""
+        try:
+            listener = _listen_file(self._file(node)) if self._directory else socket.create_server(("", self._port), reuse_port=False)
+        except OSError as error:
+            where = f"at {self._file(node)}" if self._directory else f"at port {self._port} (SLICEKEEPER_PORT names another)"
+            raise Broken(f"cannot listen {where}: {error}") from None
         listener.listen(4_096)
         return listener
 
@@ -117,6 +115,17 @@ class Places:
 
     def _file(self, node: str) -> Path:
         return Path(self._directory) / f"{self._job}-{node}.sock"
+
+
+def _listen_file(file: Path) -> socket.socket:
+    file.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(str(file))
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 def _connect_file(file: Path, seconds: float) -> socket.socket:

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from urllib.parse import quote
 from uuid import uuid4
 
 from slicekeeper_worker.api import Api, ApiError, Unreachable
@@ -36,7 +37,8 @@ class Worker:
         self.job = job
         self.node = node
         self.assignment = assignment
-        self.trouble = ""  # why nothing is heard of the control plane
+        self._deaf = ""  # why nothing is heard of the control plane
+        self._unsaved = ""  # why the last checkpoint was not taken
         self._latest = assignment
         self._news = threading.Condition()
         self._leaving = False
@@ -71,6 +73,11 @@ class Worker:
     def world(self) -> int:
         """Ranks of the job."""
         return self.assignment.world
+
+    @property
+    def trouble(self) -> str:
+        """What does not work at present, in words: nothing is heard, or the last checkpoint was not taken; "" where all is well."""
+        return "; ".join(filter(None, (self._deaf, self._unsaved)))
 
     # ---- what changes
 
@@ -118,9 +125,9 @@ class Worker:
             try:
                 known = self._latest.generation
                 self._hear(ask_assignment(self.api, self.job, known, WAIT))
-                self.trouble = ""
+                self._deaf = ""
             except (ApiError, Unreachable) as error:
-                self.trouble = str(error)
+                self._deaf = str(error)
                 self._rest(PAUSE)
 
     def _report(self) -> None:
@@ -132,8 +139,9 @@ class Worker:
                 return
             try:
                 tell_checkpoint(self.api, self.job, *progress)
+                self._unsaved = ""
             except (ApiError, Unreachable) as error:
-                self.trouble = str(error)
+                self._unsaved = str(error)
 
     def _hear(self, assignment: Assignment) -> None:
         with self._news:
@@ -147,13 +155,13 @@ class Worker:
 
 def ask_assignment(api: Api, job: str, after: int, wait: int) -> Assignment:
     """The assignment once it is later than a generation, or the time is up; raises ApiError, Unreachable."""
-    return read_assignment(api.get(f"jobs/{job}/assignment/", {"after": after, "wait": wait}, wait=wait))
+    return read_assignment(api.get(f"jobs/{quote(job, safe='')}/assignment/", {"after": after, "wait": wait}, wait=wait))
 
 
 def tell_checkpoint(api: Api, job: str, generation: int | None, step: int) -> None:
     """A job's progress is safe up to a step; raises ApiError, Unreachable. One of an earlier generation is refused."""
     body = {"step": step} if generation is None else {"step": step, "generation": generation}
-    api.post(f"jobs/{job}/checkpoint/", body, key=f"{job}/checkpoint/{generation}/{step}" if generation is not None else "")
+    api.post(f"jobs/{quote(job, safe='')}/checkpoint/", body, key=f"{job}/checkpoint/{generation}/{step}" if generation is not None else "")
 
 
 def tell_health(api: Api, node: str, *, kind: str, code: str, text: str = "") -> None:
@@ -169,8 +177,8 @@ def join(job: str = "", node: str = "", api: Api | None = None, environ: Mapping
     """Join a job as the program of a node; waits until the node has a slot of it.
 
     What is not given is read from the environment: SLICEKEEPER_URL, SLICEKEEPER_TOKEN, SLICEKEEPER_CLUSTER, SLICEKEEPER_JOB and
-    SLICEKEEPER_NODE. Raises KeyError with the name of what is missing, ApiError, Unreachable, JobOver, and NotPlaced once `patience`
-    seconds have passed.
+    SLICEKEEPER_NODE. Raises KeyError with the name of what is missing, ValueError where an address or a token is none, ApiError,
+    Unreachable, JobOver, and NotPlaced once `patience` seconds have passed.
     """
     if api is None:
         api = Api(url=environ["SLICEKEEPER_URL"], token=environ["SLICEKEEPER_TOKEN"], cluster=environ["SLICEKEEPER_CLUSTER"])

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from config import env
 from config.secret import SECRET_FILE
+from tests.support.shared import ROOT
 
 SECRET = "s" * 50
 SEVERAL = {env.REDIS_URL: "redis://127.0.0.1:6379/0", env.SECRET_KEY: SECRET, env.ALLOWED_HOSTS: "gpu.example.org"}
@@ -68,6 +70,13 @@ def test_a_redis_url_means_several_processes_behind_https(tmp_path: Path) -> Non
 )
 def test_each_wrong_variable_has_its_code(environ: dict[str, str], codes: list[str], tmp_path: Path) -> None:
     assert problems(environ, tmp_path) == codes
+
+
+def test_variables_of_the_worker_library_are_no_mistakes_where_local_nodes_are_started(tmp_path: Path) -> None:
+    sources = "".join(file.read_text() for file in (ROOT / "slicekeeper_worker").glob("*.py"))
+    names = set(re.findall(r"SLICEKEEPER_[A-Z_]+\b(?<!_)", sources))
+    assert {"SLICEKEEPER_URL", "SLICEKEEPER_SOCKETS"} <= names
+    assert problems(dict.fromkeys(names, "x"), tmp_path) == []
 
 
 def test_every_problem_is_found_at_once_and_says_what_is_right(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from array import array
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ SECONDS = 20.0
 
 def assignment(generation: int, *nodes: str | None) -> Assignment:
     places = tuple(Place(slice=0, slot=rank, node=node, rank=rank, gpu_rank=4 * rank, gpus=()) for rank, node in enumerate(nodes))
-    return Assignment(job="j000001", generation=generation, state="running", over=False, places=places, came=(), left=())
+    return Assignment(job="j000001", generation=generation, state="running", over=False, places=places, stays=(), came=(), left=())
 
 
 @dataclass
@@ -173,3 +174,17 @@ def test_vectors_are_added_the_same_with_and_without_numpy(add: Callable[[bytear
     total = bytearray(array("d", [0.1, 1e300, -5.0]).tobytes())
     add(total, array("d", [0.2, 1.0, 5.0]).tobytes())
     assert list(array("d", bytes(total))) == [0.1 + 0.2, 1e300, 0.0]
+
+
+def test_who_is_waited_for_in_vain_is_named_on_both_sides(company: Company) -> None:
+    given = assignment(1, "a", "b", "c")
+    for node, named in (("a", r"rank 1 \(b\), rank 2 \(c\)"), ("b", r"rank 0 \(a\)")):
+        with pytest.raises(PeerLost, match=named):
+            Group.form(worker(node, given), company.places, None, lambda: State(0, b""), 0.3)
+
+
+def test_a_port_that_somebody_has_is_a_reason_to_try_again() -> None:
+    with socket.create_server(("", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with pytest.raises(PeerLost, match=f"port {port}.*SLICEKEEPER_PORT"):
+            Group.form(worker("a", assignment(1, "a", "b")), Places("j", {"SLICEKEEPER_PORT": port}), None, lambda: State(0, b""), 1.0)

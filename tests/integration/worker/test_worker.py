@@ -6,7 +6,8 @@ import http.client
 import json
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -20,7 +21,7 @@ SECONDS = 20.0
 
 
 def slot(rank: int, node: str | None) -> dict[str, Any]:
-    return {"slice": 0, "slot": rank, "node": node, "gpus": [], "rank": rank, "gpu_rank": 4 * rank, "new": False}
+    return {"slice": 0, "slot": rank, "node": node, "gpus": [], "rank": rank, "gpu_rank": 4 * rank, "new": rank == 0}
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -39,10 +40,13 @@ class Answering(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.plane.posted.append((self.path.rpartition("/api/v1/clusters/lab/")[2], body, dict(self.headers)))
-        self.answer({})
+        self.answer({}, refused=self.plane.refusing > 0)
+        self.plane.refusing -= 1
 
-    def answer(self, body: dict[str, Any]) -> None:
+    def answer(self, body: dict[str, Any], *, refused: bool = False) -> None:
         status = 200
+        if refused:
+            status, body = 409, {"code": "state", "detail": "not yours"}
         if self.headers["Authorization"] != "Bearer sk_good":
             status, body = 401, {"code": "bad-token", "detail": "This token is no good"}
         elif self.plane.failing:
@@ -64,6 +68,7 @@ class Plane:
     def __init__(self) -> None:
         self.generation, self.nodes, self.state, self.over = 1, ["a", "b"], "running", False
         self.failing = 0  # answers of 503 still to come
+        self.refusing = 0  # answers of 409 to reports still to come
         self.posted: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self.news = threading.Condition()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), type("Mine", (Answering,), {"plane": self}))
@@ -75,7 +80,7 @@ class Plane:
         slots = [slot(rank, node) for rank, node in enumerate(self.nodes)]
         return {
             "job": "j000001", "generation": self.generation, "state": self.state, "over": self.over, "slots": [] if self.over else slots,
-            "stays": [], "came": [], "left": [], "checkpoint_step": None,
+            "stays": ["b"], "came": ["a"], "left": [], "checkpoint_step": None,
         }  # fmt: skip
 
     def change(self, **values: Any) -> None:
@@ -141,6 +146,51 @@ def test_the_end_of_the_job_is_news(plane: Plane, api: Api) -> None:
 def test_nobody_waits_for_a_slot_longer_than_they_like(api: Api) -> None:
     with pytest.raises(NotPlaced, match="node z has no slot"):
         join("j000001", "z", api, patience=0.0)
+
+
+def test_a_worker_knows_who_stays_and_who_is_new(api: Api) -> None:
+    told = joined(api).assignment
+    assert (told.stays, told.came, [place.new for place in told.places]) == (("b",), ("a",), [True, False])
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "named"),
+    [
+        ("nonsense", "sk_good", "url: 'nonsense'"),
+        ("http://x", "sk good", "token:"),
+        ("http://x", "sk_\u2192", "token:"),
+        ("http://x", " ", "token:"),
+    ],
+)
+def test_what_no_request_could_carry_is_refused_at_once(url: str, token: str, named: str) -> None:
+    with pytest.raises(ValueError, match=named) as refused:
+        Api(url=url, token=token, cluster="lab")
+    assert not token.strip() or token not in str(refused.value)
+
+
+def test_a_token_from_a_file_may_end_with_a_line(api: Api) -> None:
+    assert joined(Api(url=api.url, token="sk_good\n", cluster="lab")).rank == 1
+
+
+def test_what_is_wrong_with_reports_stays_told_until_one_is_taken(plane: Plane, api: Api) -> None:
+    worker = joined(api)
+    plane.change(refusing=1)
+    worker.report_checkpoint(40)
+    assert eventually(lambda: "409 state: not yours" in worker.trouble)
+    plane.change(generation=2)
+    assert worker.wait(SECONDS)
+    assert "409 state: not yours" in worker.trouble, "hearing something is no sign that reports are taken"
+    worker.report_checkpoint(41)
+    assert eventually(lambda: not worker.trouble)
+    worker.leave()
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    """Whether it holds before long."""
+    ends = time.monotonic() + SECONDS
+    while not holds() and time.monotonic() < ends:
+        time.sleep(0.02)
+    return holds()
 
 
 def test_what_is_missing_is_named() -> None:
@@ -218,6 +268,8 @@ def test_the_command_says_what_is_missing_and_what_was_refused(
     assert "--node or SLICEKEEPER_NODE" in capsys.readouterr().err
     assert main(["--node", "b", "--token", "sk_bad", "checkpoint", "--step", "4"]) == 1
     assert "bad-token" in capsys.readouterr().err
+    assert main(["--node", "b", "--url", "nonsense", "checkpoint", "--step", "4"]) == 2
+    assert "url: 'nonsense'" in capsys.readouterr().err
     assert main(["--node", "b", "checkpoint", "--step", "4"]) == 0
     assert shell.posted[-1][1] == {"step": 4}
 
