@@ -30,6 +30,8 @@ class Command(BaseCommand):
         rate.add_argument("--failure-scale", type=float, help="times the published rate")
         parser.add_argument("--repair", choices=tuple(_REPAIRS), default="published", help="published: mixture with a mean of 21 h")
         parser.add_argument("--repair-mean-h", type=float, default=usual.repair_mean_h, help="mean of flat repairs")
+        parser.add_argument("--bad-repairs", type=float, default=usual.bad_repairs, help="share of repairs that leave the fault")
+        parser.add_argument("--check-s", type=float, default=usual.check_s, help="cluster seconds that the check of a repaired node takes")
         parser.add_argument("--launch-s", type=float, default=usual.launch_s, help="cluster seconds from placed to running")
         parser.add_argument("--seed", type=int, default=usual.seed)
         parser.add_argument("--speed", type=float, default=usual.speed, help="cluster seconds a wall second")
@@ -47,6 +49,8 @@ class Command(BaseCommand):
                 failures_per_node_day=_rate(options),
                 repair_model=_REPAIRS[options["repair"]],
                 repair_mean_h=options["repair_mean_h"],
+                bad_repairs=options["bad_repairs"],
+                check_s=options["check_s"],
                 launch_s=options["launch_s"],
                 speed=options["speed"],
             )

@@ -63,11 +63,14 @@ def play(cluster: str) -> None:
 
 
 def test_a_simulated_cluster_has_its_racks_its_nodes_and_its_options_from_the_first_moment() -> None:
-    said = run("create_simulated", NAME, "--racks", "17", "--failure-scale", "30", "--seed", "5", "--speed", "10", "--racks-per-block", "4")
+    checks = ("--bad-repairs", "0.2", "--check-s", "60")
+    sizes = ("--racks", "17", "--racks-per-block", "4")
+    said = run("create_simulated", NAME, *sizes, *checks, "--failure-scale", "30", "--seed", "5", "--speed", "10")
     assert "17 racks, 306 nodes of 4 GPUs, 0.06 failures a node-day, speed 10" in said
     with default_log().live(NAME).reading() as state:
         options = fleet_options(state.options)
         assert (options.seed, options.failures_per_node_day, state.clock.speed) == (5, pytest.approx(0.06), 10)
+        assert (options.bad_repairs, options.check_s) == (0.2, 60)
         assert state.connector == "simulated"
         assert len(state.topology.domains) == 17
         assert {rack.block for rack in state.racks.values()} == {"b01", "b02", "b03", "b04", "b05"}
