@@ -63,6 +63,8 @@ def _mark(state: ClusterState, event: Event, payload: _Marking) -> None:
         evidence=getattr(payload, "evidence", ()),
     )
     if not set_mark(node.marks, flag, event.source, mark):
+        if isinstance(payload, ev.NodeFailed) and payload.fencing:  # told late, and dead all the same: its claims are given back, too
+            fence_node(state, node, event.occurred_at)
         return
     if flag in BROKEN:  # it is to be repaired, and checked after that
         end_check(state, node)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from clusters.domain.books import Condition
 from clusters.domain.dump import dump_state
 from clusters.domain.errors import BrokenInvariant
-from clusters.domain.health_events import NodeFailed
+from clusters.domain.health_events import NodeFailed, NodeRecovered
 from clusters.domain.job_events import NodeSwapped, SliceAssignment, SliceMoved
 from clusters.eventlog.log import StoredLog
 from tests.contract.eventlog.toy import CLUSTER, always, fact, inventory, placing, run_pass, stopped, submission, submit
@@ -72,3 +73,14 @@ def test_facts_give_back_the_gpus_of_nodes_whose_work_has_stopped(toy: StoredLog
     assert len(toy.claims(CLUSTER)) == 4
     toy.append_facts(CLUSTER, [fact(NodeFailed(node="r1-n3", reason="dead", fencing=True), "f2", at=2)])
     assert toy.claims(CLUSTER) == {}
+
+
+def test_claims_and_fold_agree_on_a_death_that_is_told_late(toy: StoredLog) -> None:
+    """What a source has said since does not bring back to life what ran there."""
+    job = submit(toy, "a", nodes=2)
+    run_pass(toy)
+    toy.append_facts(CLUSTER, [fact(NodeRecovered(node="r1-n1", reason="well"), "f1", at=9)])
+    toy.append_facts(CLUSTER, [fact(NodeFailed(node="r1-n1", reason="dead", fencing=True), "f2", at=5)])
+    state = toy.live(CLUSTER).catch_up()
+    assert state.nodes["r1-n1"].condition is Condition.HEALTHY
+    assert set(state.jobs[job].held_nodes) == {node for node, _ in toy.claims(CLUSTER)} == {"r1-n2"}
