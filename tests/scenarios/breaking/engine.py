@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
-from clusters.connectors.effects import Start, Stop, effect_of
+from clusters.connectors.effects import Check, Start, Stop, effect_of
 from clusters.domain import job_events as ev
 from clusters.domain.events import Payload
+from clusters.domain.health_events import NodeChecked
 from tests.scenarios.breaking.ground import NAME, Ground
 
 SOURCE = "engine"
@@ -26,7 +28,8 @@ class Engine:
         self._take_in()
         for _ in range(chance.choice((1, 3, 9))):
             if self._due:
-                self._tell(self._due.pop(chance.choice((0, 0, -1))))
+                fact = self._due.pop(chance.choice((0, 0, -1)))
+                self._tell(replace(fact, passed=chance.random() < 0.7) if isinstance(fact, NodeChecked) else fact)
 
     def lose(self, name: str, chance: Random) -> None:
         """Work dies on one of the job's nodes."""
@@ -63,6 +66,8 @@ class Engine:
                 self._due.append(ev.WorkStarted(job=effect.job, generation=effect.generation, nodes=nodes))
             elif isinstance(effect, Stop):
                 self._due.append(ev.WorkStopped(job=effect.job, generation=effect.generation, nodes=effect.nodes))
+            elif isinstance(effect, Check):
+                self._due.append(NodeChecked(node=effect.node, number=effect.number, passed=True))
         self._asked = self._ground.log.head(NAME)
 
     def _tell(self, fact: Payload) -> None:
