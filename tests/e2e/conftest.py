@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.e2e.server import Server, serving
+from tests.support.patience import PATIENCE
 
 CHROMIUM = "/usr/bin/chromium"
 QUIETLY = (
@@ -18,8 +19,8 @@ QUIETLY = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 
-#: Longest wait for a page to show something, in milliseconds: the machine may be busy.
-PATIENCE = 30_000
+#: Longest wait for a page to show something, in milliseconds.
+PATIENCE_MS = 1000 * PATIENCE
 
 #: What a page must not do is kept where the test can see it, and so is a mark that a reload would wipe out.
 WATCH = """
@@ -36,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIETLY)
         yield browser
@@ -79,7 +80,7 @@ def elsewhere(server: Server, browser: Browser, session: Any, complaints: list[s
 @contextmanager
 def opened(browser: Browser, session: Any, url: str, complaints: list[str]) -> Iterator[BrowserContext]:
     context = browser.new_context(storage_state=session, base_url=url, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(PATIENCE_MS)
     context.add_init_script(WATCH)
     context.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     context.on("weberror", lambda error: complaints.append(str(error.error)))

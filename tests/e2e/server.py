@@ -23,11 +23,11 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 
 from config import env
+from tests.support.patience import PATIENCE
 from tests.support.shared import ROOT
 
 CLUSTER = os.environ.get("E2E_CLUSTER", "quiet")
 URLS = tuple(os.environ.get("E2E_URLS", "").split())
-START_SECONDS = 60
 STOP_SECONDS = 15
 
 
@@ -57,7 +57,7 @@ class Server:
     def manage(self, *arguments: str) -> str:
         """Run a management command; what it printed."""
         command = [sys.executable, "manage.py", *arguments]
-        return subprocess.run(command, cwd=ROOT, env=self.environ, check=True, capture_output=True, text=True, timeout=START_SECONDS).stdout
+        return subprocess.run(command, cwd=ROOT, env=self.environ, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
 
     def start(self) -> None:
         """Start, and wait until it says where to go."""
@@ -65,7 +65,7 @@ class Server:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "serve"], cwd=ROOT, env=self.environ, stdout=log, stderr=subprocess.STDOUT
             )
-        until = time.monotonic() + START_SECONDS
+        until = time.monotonic() + PATIENCE
         while not self.link:
             if self.process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f"the server did not start: {self.log.read_text()}")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.e2e.conftest import PATIENCE
+from tests.e2e.conftest import PATIENCE_MS
 from tests.e2e.fleet import FLEET, expect_rack, open_live, open_table, press, say, unreloaded
 
 pytestmark = pytest.mark.e2e
@@ -49,7 +49,7 @@ def stacked(page: Page) -> list[float]:
 
 def until(page: Page, script: str) -> None:
     """Wait until the script says yes. (Playwright's own waiting needs eval, which the pages forbid.)"""
-    for _ in range(PATIENCE // STEP):
+    for _ in range(int(PATIENCE_MS) // STEP):
         if page.evaluate(script):
             return
         page.wait_for_timeout(STEP)

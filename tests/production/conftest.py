@@ -18,7 +18,7 @@ import redis
 
 from config import env
 from config.parts import Part, Place, parts, stop
-from tests.support.shared import ROOT
+from tests.support.shared import ROOT, lacking
 
 #: The number of Redis' database that only these tests use.
 REDIS_NUMBER = 11
@@ -61,7 +61,7 @@ class Installation:
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     database, broker = os.environ.get(env.DATABASE_URL, ""), os.environ.get(env.REDIS_URL, "")
     if not database.startswith("postgres") or not broker:
-        pytest.skip(f"{env.DATABASE_URL} and {env.REDIS_URL} are not set; see scripts/services.env")
+        lacking(f"{env.DATABASE_URL} and {env.REDIS_URL} are not set; see scripts/services.env")
     directory = tmp_path_factory.mktemp("installation")
     name = f"slicekeeper_parts_{secrets.token_hex(4)}"
     own_broker = urlunsplit(urlsplit(broker)._replace(path=f"/{REDIS_NUMBER}"))

@@ -18,11 +18,9 @@ import redis
 
 from config.parts import asked
 from tests.production.conftest import Installation
+from tests.support.patience import PATIENCE
 
 pytestmark = [pytest.mark.production, pytest.mark.postgres, pytest.mark.slow]
-
-#: Longest wait for something to happen, in seconds: the machine may be busy.
-PATIENCE = 60.0
 
 SUBMIT = (
     "from clusters.eventlog.correlation import correlated; from clusters.domain.jobs import JobKind, JobRequest;"

@@ -27,13 +27,13 @@ from clusters.eventlog.request import Request
 from scheduling.domain.decide import decide
 from tests.contract.eventlog.playground import DATABASE_URL, Playground, playground
 from tests.scenarios.crashing import program_in
+from tests.support.patience import PATIENCE
 from tests.support.shared import ROOT
 from tests.support.world import ask
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow]
 
 #: Seconds after which the test gives up; nothing is asserted of how long things take.
-PATIENCE = 30
 NAME = "here"
 
 

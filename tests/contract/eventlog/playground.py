@@ -17,6 +17,7 @@ from django.db import connections
 
 from clusters.eventlog.database import DatabaseLog
 from config.database import connection_settings
+from tests.support.patience import PATIENCE
 from tests.support.shared import ROOT
 
 DATABASE_URL = "SLICEKEEPER_DATABASE_URL"
@@ -52,7 +53,7 @@ class Process:
     def kill(self) -> list[dict[str, Any]]:
         """Kill it without warning; what it said until then, but for a line cut short."""
         self.popen.kill()
-        out, _ = self.popen.communicate(timeout=60)
+        out, _ = self.popen.communicate(timeout=PATIENCE)
         return [json.loads(text) for text in out.splitlines(keepends=True) if text.endswith("\n")]
 
     def _complaint(self) -> str:

@@ -27,6 +27,7 @@ from slicekeeper_agent.options import parse_options
 from slicekeeper_agent.run import Agent
 from slicekeeper_agent.sending import Sender
 from slicekeeper_agent.spool import Spool
+from tests.support.patience import PATIENCE
 from tests.support.shared import ROOT, shared_path
 
 SIGNAL = {"node": "n1", "code": "xid:79"}
@@ -281,11 +282,11 @@ def test_it_travels_as_one_file(tmp_path: Path) -> None:
     where = ["--url", "http://127.0.0.1:1", "--cluster", "lab", "--node", "n1", "--state", str(tmp_path), "--nvidia-smi", "none"]
     command = [sys.executable, "-I", "-S", str(archive), *where, "--kernel-log", str(log)]
     agent = subprocess.Popen(command, cwd=tmp_path, env={"SLICEKEEPER_TOKEN": "sk_x"}, stderr=subprocess.PIPE, text=True)
-    spool, end = tmp_path / "spool.jsonl", time.monotonic() + 20
+    spool, end = tmp_path / "spool.jsonl", time.monotonic() + PATIENCE
     while not (spool.exists() and "xid:149" in spool.read_text()) and time.monotonic() < end:
         time.sleep(0.05)
     agent.terminate()
-    _, told = agent.communicate(timeout=10)
+    _, told = agent.communicate(timeout=PATIENCE)
     assert agent.returncode == 1, "something waits still"
     assert "cannot be reached" in told
     waiting = {signal["code"]: signal for signal in map(json.loads, spool.read_text().splitlines()[1:])}

@@ -13,6 +13,7 @@ from celery import Celery
 from config import embedded, env
 from config.celery import app as project_app
 from config.celery import make_app
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_a_task_sent_runs_on_the_worker_thread(app: Celery) -> None:
 
     with embedded.background(app, no_runners):
         note.delay("c1")
-        assert ran.wait(10)
+        assert ran.wait(PATIENCE)
     assert names == ["c1", "worker"]
 
 
@@ -59,7 +60,7 @@ def test_a_task_that_fails_does_not_stop_the_worker(app: Celery) -> None:
     with embedded.background(app, no_runners):
         fail.delay()
         note.delay()
-        assert ran.wait(10)
+        assert ran.wait(PATIENCE)
 
 
 def test_a_task_reaches_its_own_queue_and_runs_once(app: Celery) -> None:
@@ -82,7 +83,7 @@ def test_a_task_reaches_its_own_queue_and_runs_once(app: Celery) -> None:
         slow.delay("slow")
         quick.delay("pass")
         end.delay()
-        assert last.wait(10)
+        assert last.wait(PATIENCE)
     assert sorted(ran) == ["pass", "slow"]
 
 
@@ -95,7 +96,7 @@ def test_the_beat_sends_what_is_scheduled(app: Celery) -> None:
 
     app.conf.beat_schedule = {"tick": {"task": tick.name, "schedule": 0.1}}
     with embedded.background(app, no_runners):
-        assert ran.wait(10)
+        assert ran.wait(PATIENCE)
 
 
 def test_runners_are_told_to_stop_and_waited_for(app: Celery) -> None:

@@ -16,10 +16,8 @@ from pathlib import Path
 import pytest
 
 from config import env
+from tests.support.patience import PATIENCE
 from tests.support.shared import ROOT
-
-START_SECONDS = 60
-STOP_SECONDS = 10  # twice what is promised: the machine may be busy
 
 
 @pytest.fixture
@@ -42,7 +40,7 @@ class Server:
 
     def link(self) -> str:
         """Wait for the line that says where to go."""
-        until = time.monotonic() + START_SECONDS
+        until = time.monotonic() + PATIENCE
         while time.monotonic() < until and self.process.poll() is None:
             for line in self.said().splitlines():
                 if line.startswith("open "):
@@ -69,7 +67,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[dict[str, str]], Server]]:
 
 
 def status_of(path: str, port: int) -> int:
-    connection = HTTPConnection("127.0.0.1", port, timeout=START_SECONDS)
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request("GET", path)
         return connection.getresponse().status
@@ -86,7 +84,7 @@ def test_it_migrates_prints_a_link_that_answers_and_stops_cleanly(
     assert server.link().startswith(f"http://127.0.0.1:{environ[env.PORT]}/")
     assert status_of("/login/", int(environ[env.PORT])) == 200
     server.process.send_signal(number)
-    assert server.process.wait(STOP_SECONDS) == 0
+    assert server.process.wait(PATIENCE) == 0
     assert server.said().splitlines()[-1] == "stopped"
     assert "Traceback" not in server.said()
 
@@ -95,7 +93,7 @@ def test_it_migrates_prints_a_link_that_answers_and_stops_cleanly(
 def test_a_taken_port_is_named_with_what_to_do(start: Callable[[dict[str, str]], Server], environ: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", int(environ[env.PORT]))):
         server = start(environ)
-        assert server.process.wait(START_SECONDS) == 1
+        assert server.process.wait(PATIENCE) == 1
     assert f"port {environ[env.PORT]}" in server.said()
     assert "PORT=" in server.said()
     assert "Traceback" not in server.said()
@@ -105,5 +103,5 @@ def test_a_taken_port_is_named_with_what_to_do(start: Callable[[dict[str, str]],
 def test_with_redis_it_says_which_processes_to_start(start: Callable[[dict[str, str]], Server], environ: dict[str, str]) -> None:
     several = {env.REDIS_URL: "redis://127.0.0.1:6379/0", env.SECRET_KEY: "s" * 50, env.ALLOWED_HOSTS: "localhost"}
     server = start({**environ, **several})
-    assert server.process.wait(START_SECONDS) == 1
+    assert server.process.wait(PATIENCE) == 1
     assert "uvicorn config.asgi:application" in server.said()

@@ -22,13 +22,14 @@ from clusters.eventlog.verify import verify
 from scheduling.domain.decide import decide
 from tests.contract.eventlog.playground import DATABASE_URL, Playground, playground
 from tests.support.faults import rounds
+from tests.support.patience import PATIENCE
 from tests.support.shared import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 NAME = "killed"
 JOBS = 100
-WAIT_SECONDS = 120.0
+WAIT_SECONDS = 5 * PATIENCE  # a lease runs out, and servers start
 
 Server = subprocess.Popen[bytes]
 Watcher = subprocess.Popen[str]

@@ -9,6 +9,8 @@ from urllib.parse import unquote
 
 from django.conf import settings
 
+from tests.support.patience import PATIENCE
+
 HOST = "testserver"
 
 
@@ -52,7 +54,7 @@ class Socket:
     async def __aexit__(self, *_: object) -> None:
         self.inbox.put_nowait({"type": "websocket.disconnect", "code": 1001})
         self.reads.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await self.task
 
     async def _take(self, message: dict[str, Any]) -> None:
@@ -61,7 +63,7 @@ class Socket:
 
     async def output(self) -> dict[str, Any]:
         """The next message of the application, which must come."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             return await self.outbox.get()
 
     async def opened(self) -> bool:

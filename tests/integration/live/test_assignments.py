@@ -19,8 +19,9 @@ from frontend.accounts.tokens import token_create
 from frontend.live import follow, hub
 from scheduling.services import job_cancel, job_submit, node_mark, run_pass
 from tests.integration.live.sockets import Socket
-from tests.integration.live.test_follow import PATIENCE, Caller
+from tests.integration.live.test_follow import Caller
 from tests.support.lab import NAME, make_lab
+from tests.support.patience import PATIENCE
 from tests.support.people import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)

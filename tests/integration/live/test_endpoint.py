@@ -22,6 +22,7 @@ from frontend.live.frames import PING
 from frontend.live.subscriber import Timing
 from tests.integration.live.small import NAME, SmallCluster
 from tests.integration.live.sockets import HOST, Socket
+from tests.support.patience import PATIENCE
 from tests.support.people import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -197,7 +198,7 @@ async def test_a_browser_that_does_not_read_is_let_go(cluster: SmallCluster, coo
         await socket.frame()
         socket.reads.clear()
         await sync_to_async(cluster.add)(NodeFailed(node="r1-n1", reason="fatal"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await socket.task
         assert socket.outbox.empty()
     assert not hub.the_hub()._channels[NAME]._sockets

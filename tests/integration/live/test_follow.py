@@ -21,6 +21,7 @@ from frontend.accounts.roles import Role
 from frontend.accounts.tokens import token_create
 from frontend.live import follow, hub
 from tests.integration.live.small import NAME, SmallCluster
+from tests.support.patience import PATIENCE
 from tests.support.people import make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,7 +30,6 @@ FAILED = NodeFailed(node="r1-n1", reason="fatal")
 RECOVERED = NodeRecovered(node="r1-n1", reason="well")
 
 #: Seconds after which a test gives up; nothing is asserted of how long things take.
-PATIENCE = 20
 
 
 @pytest.fixture

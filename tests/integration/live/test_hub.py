@@ -18,6 +18,7 @@ from frontend.live import feed, hub
 from frontend.live.hub import RING_FRAMES, Channel, Hub
 from frontend.live.subscriber import QUEUE_FRAMES, Subscriber, Timing
 from tests.integration.live.small import NAME, SmallCluster
+from tests.support.patience import PATIENCE
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ async def the_hub(cluster: SmallCluster, noted: list[str], monkeypatch: pytest.M
 
 async def frame(socket: Subscriber) -> dict[str, Any]:
     """The next frame, which must come."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         text = await socket.next()
     assert text is not None
     decoded: dict[str, Any] = json.loads(text)
@@ -217,7 +218,7 @@ async def test_a_cluster_is_noted_as_watched_for_as_long_as_it_is(
 ) -> None:
     monkeypatch.setattr(hub, "PRESENCE", 0.0)
     channel, socket, _ = await join(the_hub)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while len(noted) < 2:
             await asyncio.sleep(0.01)
     channel.leave(socket)
@@ -252,7 +253,7 @@ async def test_a_cluster_that_is_removed_closes_its_sockets(the_hub: Hub, cluste
         raise UnknownCluster(name)
 
     monkeypatch.setattr(cluster.log, "position", gone)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         assert await socket.next() is None
     assert socket.closing == hub.GONE
     channel.leave(socket)

@@ -27,12 +27,12 @@ from clusters.eventlog.log import wall_now
 from clusters.eventlog.memory import MemoryLog
 from clusters.eventlog.request import Request
 from scheduling.domain.decide import decide
+from tests.support.patience import PATIENCE
 from tests.support.world import ask
 
 NAME = "here"
 
 #: Seconds after which a test gives up; nothing is asserted of how long things take.
-PATIENCE = 20
 
 #: Runs until the gate is opened, and ends with the code that is written there.
 RUNS = 'while [ ! -e "$GATE" ]; do sleep 0.02; done; exit "$(cat "$GATE")"'

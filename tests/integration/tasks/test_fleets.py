@@ -16,6 +16,7 @@ from clusters.eventlog.store import create_cluster
 from scheduling import services
 from tasks import fleets
 from tasks.fleets import Fleets, FleetThread
+from tests.support.patience import PATIENCE
 from tests.support.world import ask
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +26,7 @@ def look(runner: Fleets) -> None:
     """Look once, and wait for what was started."""
     runner.look()
     for _, thread in runner._threads.values():
-        thread.join(10)
+        thread.join(PATIENCE)
 
 
 def simulate(name: str) -> None:
@@ -68,13 +69,13 @@ def test_one_thread_drives_a_fleet_for_as_long_as_it_lives(monkeypatch: pytest.M
     def run(self: FleetThread) -> None:
         starts.append(self.cluster)
         begun.release()
-        stop.wait(10)
+        stop.wait(PATIENCE)
 
     monkeypatch.setattr(FleetThread, "run", run)
     simulate("one")
     runner = Fleets(stop)
     runner.look()
-    assert begun.acquire(timeout=10)
+    assert begun.acquire(timeout=PATIENCE)
     runner.look()
     stop.set()
     assert starts == ["one"]
