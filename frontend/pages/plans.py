@@ -125,10 +125,11 @@ def rows_context(request: HttpRequest, cluster: str) -> dict[str, Any]:
         names = {plan.job: state.jobs[plan.job].request.name for plan in live if plan.job in state.jobs}
     past = list(islice(past_plans(cluster, seq + 1, {plan.id for plan in live}), MOST_PAST))
     calls = plan_calls(cluster)
+    told = [call for call in calls if call.message]
     return {
-        "calls": calls[:MOST_CALLS],
-        "all_calls": len(calls),
-        "more_calls": max(0, len(calls) - MOST_CALLS),
+        "calls": told[:MOST_CALLS],
+        "more_calls": max(0, len(told) - MOST_CALLS),
+        "unsearched": len(calls) - len(told),
         "open": [_row(plan, names.get(plan.job, "")) for plan in live],
         "past": [_row(plan, "") for plan in past],
         "room": room,
