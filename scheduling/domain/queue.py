@@ -19,6 +19,7 @@ from clusters.domain.job_events import JobBlocked, JobHeld, JobPlaced
 from clusters.domain.queue import place_of
 from clusters.domain.reservations import is_claim
 from clusters.domain.state import Job
+from scheduling.domain.equals import equals_before, hand_down, promise_of
 from scheduling.domain.lending import may_borrow, place_on_spares
 from scheduling.domain.placement import Placement
 from scheduling.domain.preemption import Victim, candidates_for_priority, preempt, reclaim
@@ -56,6 +57,7 @@ class _Pass:
         self.settled = _settled(trial)
         self.placed = 0
         self.refused: dict[tuple[Asked, int, bool], _Refused] = {}
+        self.promised: dict[str, tuple[_Refused, Turn]] = {}  # jobs that nodes were kept for already, and that were refused
         self.over_quota: list[tuple[Turn, Standing]] = []
         self.reclaimed = False  # once in a pass: what it frees shows only in the next
         self.candidates: list[Victim] | None = None  # who may have to make room for a higher priority, once somebody asks
@@ -89,13 +91,45 @@ class _Pass:
         if isinstance(outcome, Refusal):
             group = self.refused.setdefault(key, _Refused(refusal=outcome, after=self.placed, turns=[]))
             group.turns.append(turn)
+            if job.id in self.trial.state.reservations:  # its turn is for it alone
+                self.promised[job.id] = (group, turn)
             yield from self._keep_space(turn, outcome)
             return
-        self.trial.start(job, outcome)
+        if lent is None:
+            yield self._start(turn, outcome, self._waiting_equals(turn))
+        else:
+            yield [*self._start(turn, outcome, []), lent[1]]
+
+    def _start(self, turn: Turn, placement: Placement, before: list[str]) -> list[Payload]:
+        """The job starts there; or the first of its equals before it, and each of the others takes the place of the one before it."""
+        trial, handed = self.trial, [*before[1:], turn.job.id]
+        promise = promise_of(trial.kept[before[0]]) if before else None
+        if before:
+            turn = self._change_places(turn, before[0])
+        job = turn.job
+        trial.start(job, placement)
         self.placed += 1
         self.turns.placed(turn)
-        placed = JobPlaced(job=job.id, generation=job.generation + 1, slices=outcome)
-        yield [placed] if lent is None else [placed, lent[1]]
+        placed = JobPlaced(job=job.id, generation=job.generation + 1, slices=placement)
+        return [placed] if promise is None else [placed, *hand_down(trial, handed, promise)]
+
+    def _change_places(self, turn: Turn, name: str) -> Turn:
+        """The turn of a job that was refused, which this one takes its place among the refused for."""
+        group, first = self.promised[name]
+        group.turns[group.turns.index(first)] = turn
+        self.promised[turn.job.id] = (group, turn)
+        return first
+
+    def _waiting_equals(self, turn: Turn) -> list[str]:
+        """The equals of the job whose turns came before and that wait on, from the first that may start in its place."""
+        kept = self.trial.kept.get(turn.job.id)
+        names = equals_before(self.trial, turn.job, 0, kept.starts_at) if kept is not None and not is_claim(kept) else []
+        while names and (names[0] not in self.promised or self.turns.quotas.refusal(self._team(names[0]), turn.asked)):
+            names.pop(0)
+        return names
+
+    def _team(self, name: str) -> str:
+        return self.trial.state.jobs[name].request.team
 
     def _place(self, job: Job) -> Placement | Refusal:
         """Where the job would run now; where others made room for it, or it is promised nodes, also there, whatever came beside them."""
@@ -118,7 +152,8 @@ class _Pass:
             self.reclaimed = True
             yield plan
             return
-        yield from ([event] for event in reserve_for(self.trial, turn.job, refusal))
+        if events := list(reserve_for(self.trial, turn.job, refusal)):
+            yield events
         if turn.job.id in self.trial.kept:
             self.turns.go_on(turn, refusal)
 

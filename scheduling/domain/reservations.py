@@ -20,7 +20,8 @@ from clusters.domain.setting import Backfill
 from clusters.domain.space import Space
 from clusters.domain.space_events import ReservationExpired, SpaceFreed, SpaceReserved
 from clusters.domain.state import Job, Node
-from scheduling.domain.forecast import Outlook, earliest_start, give, over
+from scheduling.domain.equals import equals_before, hand_down
+from scheduling.domain.forecast import NEVER, Outlook, earliest_start, give, over
 from scheduling.domain.limits import LAUNCH, STOP, ends_by, planned_end, run_time
 from scheduling.domain.placement import Placement, place_shape
 from scheduling.domain.preemption import evict, may_be_preempted
@@ -70,9 +71,9 @@ def _change(trial: Trial, job: Job, found: Outlook | None) -> Iterator[Payload]:
         trial.pass_by(job.id)  # it is the best there is, and told already: a pass that told it again would call for another one
     elif found is not None:
         reserved = SpaceReserved(job=job.id, nodes=found.nodes, starts_at=found.starts_at, reason=_reason(trial, found))
-        trial.keep(reserved)
-        trial.pass_by(job.id)
-        yield reserved
+        stands = kept is not None and found.starts_at < kept.starts_at
+        before = equals_before(trial, job, found.starts_at + 1, kept.starts_at if kept is not None and stands else NEVER)
+        yield from hand_down(trial, [*before, job.id], reserved)
     elif job.id in trial.kept:
         trial.give_up(job.id)
         yield SpaceFreed(job=job.id, reason="it cannot be said any more when the job could start")
@@ -239,7 +240,7 @@ def expire(trial: Trial) -> Iterator[list[Payload]]:
 
 def free_unreached(trial: Trial, placed: set[str]) -> Iterator[Payload]:
     """At the end of a pass: nodes kept for jobs whose turn does not come, as their team may have no more, are anybody's again."""
-    for name in sorted(trial.kept.keys() - trial.passed - placed):
+    for name in sorted(trial.kept.keys() - trial.passed.keys() - placed):
         if not is_claim(trial.kept[name]):
             trial.give_up(name)
             yield SpaceFreed(job=name, reason="it is not the job's turn any more")

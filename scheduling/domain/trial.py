@@ -44,7 +44,7 @@ class Trial:
         self.short: set[str] = set()  # jobs that lack nodes and have got none
         self.taken: list[tuple[JobRequest, Placement]] = []  # what this decision has placed
         self.kept: dict[str, Reservation] = dict(state.reservations)  # as this decision leaves them
-        self.passed: set[str] = set()  # jobs that nodes are kept for, whose turn has come, and that wait on
+        self.passed: dict[str, None] = {}  # jobs that nodes are kept for, whose turn has come, and that wait on, in turn order
         self.withdrawn: set[str] = set()  # jobs that wait no more in a what-if
         self.releases: dict[str, Release] = {}  # what jobs that run give back; of the state alone, so that all forks share it
         self._views: Views | None = None
@@ -56,7 +56,7 @@ class Trial:
         twin.space = self.space.fork()
         twin.stopping, twin.short, twin.promised = set(self.stopping), set(self.short), dict(self.promised)
         twin.left, twin.given_back, twin.taken = set(self.left), dict(self.given_back), list(self.taken)
-        twin.kept, twin.passed, twin.withdrawn = dict(self.kept), set(self.passed), set(self.withdrawn)
+        twin.kept, twin.passed, twin.withdrawn = dict(self.kept), dict(self.passed), set(self.withdrawn)
         twin._views = twin._ends = None
         return twin
 
@@ -137,7 +137,7 @@ class Trial:
     def give_up(self, job: str) -> None:
         """Nothing is kept for the job any more."""
         self._mark(self.kept.pop(job), on=False)
-        self.passed.discard(job)
+        self.passed.pop(job, None)
         self.views.drop(job)
 
     def _mark(self, reservation: Reservation, *, on: bool) -> None:
@@ -155,7 +155,7 @@ class Trial:
 
     def pass_by(self, job: str) -> None:
         """The job's turn has come, and it waits on with nodes kept for it."""
-        self.passed.add(job)
+        self.passed[job] = None
         self.views.pass_by(job)
 
     def ends_by(self, request: JobRequest) -> Instant | None:

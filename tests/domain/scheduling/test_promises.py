@@ -1,16 +1,22 @@
-"""A promised start holds, whatever comes to the domain meanwhile and owes spares there."""
+"""A promised start holds, whatever comes to the domain meanwhile and owes spares there; equal jobs start in order."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration
-from clusters.domain.jobs import JobRequest
+from clusters.domain.jobs import JobRequest, JobState
 from clusters.domain.policy import Policy
 from clusters.domain.setting import Backfill, SparesScope
 from clusters.domain.space_events import SpaceFreed, SpaceReserved
+from scheduling.domain.equals import equals_before
 from scheduling.domain.limits import LAUNCH, STOP
+from scheduling.domain.trial import Trial
 from tests.support.hours import Hours
 from tests.support.world import World, ask, racks
 
@@ -87,3 +93,91 @@ def test_no_later_job_puts_off_the_start_that_an_earlier_one_was_promised(
     assert all(hours.started[name] <= promise for name, promise in promised.items())
     assert not hours.world.state.queue
     hours.world.log.sound()
+
+
+# ---- equal jobs
+
+
+def test_what_comes_free_early_is_for_the_first_of_equal_jobs_and_the_next_gets_its_promise() -> None:
+    hours = Hours(racks(2), Policy(backfill=Backfill.EASY, target_spares=0), checked=True)
+    hours.submit(limited(16, 1), HOUR)
+    hours.submit(limited(16, 5), 10 * MINUTE)
+    first, second = (hours.submit(limited(16, 2, team=team), 2 * HOUR) for team in ("a", "b"))
+    promise = hours.world.state.reservations[first]
+    assert promise.starts_at == HOUR + STOP < hours.first[second]
+    hours.go(10 * MINUTE)
+    assert hours.started == {**hours.started, first: 10 * MINUTE}
+    assert second not in hours.started
+    kept = hours.world.state.reservations[second]
+    assert (kept.nodes, kept.starts_at, kept.reason) == (promise.nodes, promise.starts_at, promise.reason)
+    assert hours.world.run_pass() == [], "all is told"
+
+
+def test_a_sooner_promise_is_for_the_first_of_equal_jobs() -> None:
+    world = World(racks(2), Policy(backfill=Backfill.EASY, target_spares=0))
+    long, other = world.run(limited(16, 5)), world.run(limited(16, 5))
+    first = world.submit(limited(16, 1))
+    world.run_pass()
+    assert {name.split("-")[0] for name in world.state.reservations[first].nodes} == {"r1"}
+    world.now = 5 * HOUR - MINUTE
+    second = world.submit(limited(16, 1))
+    world.finish(other.id)
+    world.run_pass()
+    assert world.job(first).state is JobState.PLACED
+    assert world.job(second).state is JobState.WAITING
+    assert world.state.reservations[second].starts_at == 5 * HOUR + STOP
+    assert long.state is JobState.RUNNING
+
+
+@pytest.mark.parametrize("fields", [{"priority": -1}, {"priority_class": "batch"}, {"time_limit_s": 3600}, {"nodes": 15}])
+def test_jobs_that_differ_in_what_counts_keep_each_their_own_promise(fields: dict[str, Any]) -> None:
+    hours = Hours(racks(2), Policy(backfill=Backfill.EASY, target_spares=0))
+    hours.submit(limited(16, 1), HOUR)
+    hours.submit(limited(16, 5), 10 * MINUTE)
+    first = hours.submit(limited(16, 2), 2 * HOUR)
+    second = hours.submit(replace(limited(16, 2), **fields), 2 * HOUR)
+    equals = equals_before(passed(hours.world, first, second), hours.world.job(second), 0, 1 << 60)
+    assert equals == []
+
+
+def passed(world: World, *names: str) -> Trial:
+    """A trial in which these jobs have had their turns."""
+    trial = Trial(world.state, world.now)
+    for name in names:
+        trial.pass_by(name)
+    return trial
+
+
+kinds = st.lists(
+    st.tuples(sizes.filter(lambda nodes: nodes > 0), st.integers(1, 40), st.sampled_from(["time_limit_s", "expected_run_s"])),
+    min_size=1,
+    max_size=3,
+)
+#: Which kind, the part of its time that it runs (all and more where that is an expectation), minutes until it is submitted, its team.
+some = st.tuples(st.integers(0, 2), st.floats(0.05, 2), st.sampled_from([0, 0, 5, 10, 30]), st.sampled_from(["a", "b"]))
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    kinds,
+    st.lists(some, min_size=6, max_size=25),
+    st.integers(1, 3),
+    st.sampled_from([Backfill.EASY, Backfill.CONSERVATIVE]),
+    st.sampled_from([0, 2]),
+)
+def test_equal_jobs_start_in_the_order_in_which_they_came_however_wrong_the_estimates_are(
+    ways: list[tuple[int, int, str]], asked: list[tuple[int, float, int, str]], count: int, mode: Backfill, spares: int
+) -> None:
+    """While nothing fails, nobody has to make room, and past use does not count."""
+    hours = Hours(racks(count), Policy(backfill=mode, target_spares=spares))
+    at, came = 0, dict[tuple[int, int, str], list[str]]()
+    for number, part, pause, team in asked:
+        hours.go(at := at + pause * MINUTE)
+        nodes, tens, field = way = ways[number % len(ways)]
+        length: Duration = tens * 10 * MINUTE
+        request = ask(min(nodes, count * 16), restartable=False, team=team, **{field: length // SECOND})
+        came.setdefault(way, []).append(hours.submit(request, round(length * (min(part, 1.0) if field == "time_limit_s" else part))))
+    hours.go(at + 2_000 * HOUR)
+    for names in came.values():
+        starts = [hours.started[name] for name in names]
+        assert starts == sorted(starts)
