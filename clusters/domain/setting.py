@@ -56,8 +56,6 @@ Value = int | bool | str | None
 #: The values of a new cluster; `policy` fills it from the fields of `Policy`.
 DEFAULTS: dict[str, Value] = {}
 
-NOT_USED = "Not used yet by this version: it is kept, and changes nothing."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -73,7 +71,6 @@ class Setting:
     choices: type[StrEnum] | None = None
     switch: bool = False
     auto: str = ""  # what None means, for a number that may be left to the program
-    used: bool = True  # whether this version reads it
 
     @property
     def number(self) -> bool:
@@ -93,11 +90,6 @@ class Setting:
         if self.switch:
             return "give true or false"
         return f"give a whole number from {self.low} to {self.high}{', or null for auto' if self.auto else ''}"
-
-    @property
-    def told(self) -> str:
-        """The meaning, and whether it has an effect now."""
-        return self.meaning if self.used else f"{self.meaning} {NOT_USED}"
 
     def holds(self, value: object) -> bool:
         """Whether the value is one that the setting may have."""

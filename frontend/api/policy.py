@@ -73,7 +73,7 @@ class PolicyHistory(msgspec.Struct, frozen=True):
 
 
 def _field(setting: Setting) -> Field[Any, Any, Any, Any]:
-    told = f"{setting.told} ({setting.unit})" if setting.unit else setting.told
+    told = f"{setting.meaning} ({setting.unit})" if setting.unit else setting.meaning
     if setting.choices is not None:
         return OneOf(setting.choices, required=False, help_text=told)
     if setting.switch:

@@ -101,7 +101,6 @@ def policy_context(state: ClusterState, form: PolicyForm) -> dict[str, Any]:
             "group": setting.group,
             "unit": setting.unit,
             "meaning": setting.meaning,
-            "used": setting.used,
             "switch": setting.switch,
             "value": worded(setting, getattr(state.policy, setting.name)),
             "default": worded(setting, setting.default),
@@ -160,8 +159,8 @@ def _outlook(told: PolicyForecast) -> list[dict[str, Any]]:
 def _change_row(change: ChangeFacts) -> dict[str, Any]:
     setting = BY_NAME[change.name]
     old, new = worded(setting, change.old), worded(setting, change.new)
-    unit, used = (setting.unit, setting.used) if isinstance(setting, Setting) else ("", True)
-    return {"label": setting.label, "unit": unit, "old": old, "new": new, "used": used}
+    unit = setting.unit if isinstance(setting, Setting) else ""
+    return {"label": setting.label, "unit": unit, "old": old, "new": new}
 
 
 def _history(cluster: str) -> dict[str, Any]:

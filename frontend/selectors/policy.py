@@ -33,7 +33,6 @@ class SettingFacts(msgspec.Struct, frozen=True):
     high: int | None
     choices: list[str]  # of words
     may_be_null: bool  # null = left to the program
-    used: bool  # whether this version reads it
 
 
 class ColumnFacts(msgspec.Struct, frozen=True):
@@ -110,13 +109,12 @@ def describe(setting: Setting) -> SettingFacts:
         label=setting.label,
         group=setting.group,
         unit=setting.unit,
-        meaning=setting.told,
+        meaning=setting.meaning,
         default=setting.default,
         low=setting.low if setting.number else None,
         high=setting.high if setting.number else None,
         choices=[str(word) for word in setting.choices or ()],
         may_be_null=bool(setting.auto),
-        used=setting.used,
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.policy import Policy, difference, load_policy
-from clusters.domain.setting import NOT_USED, Setting, SparesScope
+from clusters.domain.setting import Setting, SparesScope
 from clusters.domain.settings import SETTINGS
 from clusters.domain.teams import CLASSES, MAX_GPUS, QUOTAS, TABLES, Column, PriorityClass, Quota, Row, Table
 from tests.support.shared import ROOT
@@ -34,8 +34,8 @@ def test_a_setting_holds_its_default_and_says_what_it_is(setting: Setting) -> No
     assert not setting.number or (setting.unit and setting.low < setting.high)
 
 
-def test_what_nothing_reads_says_so() -> None:
-    """A setting is marked used if, and only if, some code outside its description reads it."""
+def test_every_setting_is_read() -> None:
+    """Some code outside its description reads it."""
     sources = [
         file.read_text(encoding="utf-8")
         for top in ("clusters", "scheduling")
@@ -43,8 +43,7 @@ def test_what_nothing_reads_says_so() -> None:
         if file.name not in ("policy.py", "dump.py", "upcasters.py")
     ]
     read = {name for name in BY_NAME if any(f"policy.{name}" in source for source in sources)}
-    assert read == {setting.name for setting in SETTINGS if setting.used}
-    assert all((NOT_USED in setting.told) is not setting.used for setting in SETTINGS)
+    assert read == {setting.name for setting in SETTINGS}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +156,7 @@ def test_the_guide_says_of_each_setting_what_it_is() -> None:
     guide = (ROOT / "docs" / "guides" / "policy.md").read_text(encoding="utf-8")
     rows = [row for row in guide.splitlines() if row.startswith("| `")]
     columns = [f"| `{t.name}.{c.name}` | {c.label} | {allowed_in(c)} |" for t in TABLES for c in t.columns]
-    assert rows == [f"| `{s.name}` | {s.unit} | {words(s.default)} | {allowed(s)} | {s.told} |" for s in SETTINGS] + columns
+    assert rows == [f"| `{s.name}` | {s.unit} | {words(s.default)} | {allowed(s)} | {s.meaning} |" for s in SETTINGS] + columns
     for table in TABLES:
         assert f"`{table.name}`: {table.meaning}" in " ".join(guide.split())
         assert f"(default: {table.words(getattr(Policy(), table.name))})" in " ".join(guide.split())
