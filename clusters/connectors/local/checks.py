@@ -60,6 +60,11 @@ class LocalChecks:
         if check is not None:
             check.process.stop(check.key, 0.0)
 
+    def forget(self, node: str) -> None:
+        """The node is gone for good: one that comes under its name is numbered anew."""
+        self.stop(node)
+        self._asked.pop(node, None)
+
     def heard(self, process: NodeProcess, line: dict[str, Any]) -> NodeChecked | None:
         """What the node says of its check; None where that is no end of the one that is waited for."""
         check = self._running.get(process.node)

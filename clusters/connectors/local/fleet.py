@@ -62,7 +62,7 @@ class LocalFleet:
         """The node is gone for good."""
         self._known.discard(node)
         self._failed.discard(node)
-        self._checks.stop(node)
+        self._checks.forget(node)
         self._lose(node, "the node was removed")
         self._processes.end(node)
 
@@ -213,7 +213,7 @@ class LocalFleet:
             self._ended(process.node, line)
 
     def _checked(self, answer: NodeChecked) -> None:
-        self._tell(f"n/{answer.node}/check/{answer.number}", answer)
+        self._tell(f"n/{answer.node}/{self._next()}/check", answer)
 
     def _started(self, node: str, job: str, generation: int) -> None:
         work = self._works.get(job)

@@ -12,8 +12,11 @@ import pytest
 
 from clusters.connectors.local.driver import LocalDriver
 from clusters.domain.commands import MarkNode, NodeVerb
+from clusters.domain.events import NewEvent
 from clusters.domain.health_events import NodeChecked
+from clusters.domain.inventory_events import NodeRegistered, NodeRemoved
 from clusters.domain.state import Node
+from clusters.eventlog.log import wall_now
 from clusters.eventlog.request import Request
 from scheduling.domain.decide import decide
 from tests.integration.local.test_driver import NAME, Room
@@ -130,6 +133,18 @@ def test_a_check_that_was_cut_off_with_its_driver_runs_again_and_is_answered_onc
     for _ in range(5):
         room.driver.turn()
     assert answers(room) == [(1, True, "/bin/sh ended with code 0")]
+
+
+def test_a_node_that_was_removed_and_comes_back_is_checked_as_any_other(room: Room) -> None:
+    repair(room)
+    room.until(lambda: node(room).placeable, "it has passed")
+    back = NodeRegistered(node=NODE, rack="r1", domain="r1", gpus=4)
+    for number, fact in enumerate((NodeRemoved(node=NODE, reason="sold"), back)):
+        room.log.append_facts(NAME, [NewEvent(fact, wall_now(), "import", f"again/{number}")])
+    room.driver.turn()
+    repair(room)
+    room.until(lambda: node(room).placeable, "it has passed again")
+    assert [(number, passed) for number, passed, _ in answers(room)] == [(1, True), (1, True)]
 
 
 def test_a_person_who_vouches_for_the_node_waits_for_no_check(room: Room) -> None:
