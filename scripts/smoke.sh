@@ -26,7 +26,7 @@ trap finish EXIT
 bash scripts/services.sh
 
 echo "smoke: a quiet cluster of 4 racks, $E2E_CLUSTER; submit at $first, watch at ${second:-$first}"
-$python manage.py create_simulated "$E2E_CLUSTER" --racks 4 --failures-per-node-day 0 --launch-s 1 --speed 1 >/dev/null
+$python manage.py create_simulated "$E2E_CLUSTER" --racks 4 --failures-per-node-day 0 --launch-s 1 --check-s 1 --speed 1 >/dev/null
 $python -m pytest -q -p no:cacheprovider tests/e2e/test_first_light.py
 echo "smoke: what the log says, every decision made again and compared:"
 $python manage.py replay --cluster "$E2E_CLUSTER" --verify

@@ -106,7 +106,7 @@ def serving(directory: Path) -> Iterator[Server]:
             environ={**kept, **chosen, env.DATA_DIR: str(directory), env.PORT: str(port), "PYTHONUNBUFFERED": "1"}, directory=directory
         )
         server.manage("migrate", "--verbosity", "0")
-        server.manage("create_simulated", CLUSTER, "--racks", "4", "--failures-per-node-day", "0", "--launch-s", "1", "--speed", "1")
+        server.manage("create_simulated", CLUSTER, "--racks", "4", "--failures-per-node-day", "0", "--launch-s", "1", "--check-s", "1")
         try:
             server.start()
             yield server
