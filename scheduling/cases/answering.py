@@ -4,7 +4,8 @@
     {case: {"placed": false, "assignment": [], "reason": {"code", "fit", "of", "unit", ...}}}
     {floor: [{"placed", "per_rack": {rack: nodes}}, ...]}
 
-Cases of other kinds, and such without one request of their own, are not answered.
+Cases of other kinds are not answered; nor are a torus, a request in parts, and consolidation without one request of its own or for a job
+that does not count in GPUs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from clusters.domain.constraints import Layer, LevelMode
+from clusters.domain.errors import InvalidRequest
 from scheduling.cases.consolidating import make_room, may_consolidate
 from scheduling.cases.fields import Fields
 from scheduling.cases.reading import Question, read_consolidate, read_place, read_replace
@@ -42,14 +44,25 @@ class Questions:
 
     def answers(self) -> Iterator[tuple[str, Answer | None]]:
         """(name, answer) of each case or floor in the file's order; None for a kind that is not answered."""
+        places: dict[str, str] = {}
         for part in self._parts:
-            yield part.text("id"), _floor(part) if self._floors else _case(part)
+            name = part.text("id")
+            if name in places:
+                raise part.wrong("id", f"give each an id of its own; {places[name]} has this one too")
+            places[name] = part.place
+            try:
+                answer = _floor(part) if self._floors else _case(part)
+            except InvalidRequest as error:
+                raise InvalidRequest(f"{error.field} of {name!r}", error.value, error.expected) from error
+            yield name, answer
 
 
 def _case(case: Fields) -> Answer | None:
     reader = READERS.get(case.text("kind", "place"))
-    if reader is None or not case.has("request") or case.has("torus"):
+    if reader is None or case.has("torus") or case.has("parts") or (reader is read_consolidate and not case.has("request")):
         return None
+    if not case.has("request"):
+        raise case.wrong("request", "say what is asked for: give an object with a count")
     question = reader(case)
     if question is None:
         return None

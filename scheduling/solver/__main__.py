@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import sys
 
@@ -10,12 +9,9 @@ from scheduling.solver.exact import solve
 
 
 def main() -> None:
-    """Answer on a standard output that nothing else writes to."""
-    answer = os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the solver greets on its standard output
+    """Answer on the standard output, which nothing else writes to."""
     problem, seconds = pickle.load(sys.stdin.buffer)
-    pickle.dump(solve(problem, seconds), answer)
-    answer.close()
+    pickle.dump(solve(problem, seconds), sys.stdout.buffer)
 
 
 main()

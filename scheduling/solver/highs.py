@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil, gcd
 
@@ -59,7 +63,8 @@ def _limit(solver: highspy.Highs, costs: list[int], below: int) -> None:
 
 
 def _solver(seconds: float) -> highspy.Highs:
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    with _unheard():  # it greets as it is made, before it can be told to be quiet
+        solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("time_limit", float(seconds))
     solver.setOptionValue("threads", 1)
@@ -67,6 +72,20 @@ def _solver(seconds: float) -> highspy.Highs:
     solver.setOptionValue("mip_rel_gap", 0.0)
     solver.setOptionValue("mip_abs_gap", 0.999)  # costs are whole numbers
     return solver
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """What is written to the standard output meanwhile, by whatever library, is lost: answers and their readers come first."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _model(program: Program, objective: list[float]) -> highspy.HighsLp:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 
 Asked = Callable[[Any], Any]
@@ -186,36 +189,58 @@ BAD = {
     "a case without an id": (cases({"kind": "place"}), "cases[0].id: None is not valid; give a text"),
     "two cases of one id": (
         cases(case(RACKS, {"count": 1}), case(RACKS, {"count": 1})),
-        "id: 'c1' is not valid; give each case an id of its own",
+        "cases[1].id: 'c1' is not valid; give each an id of its own; cases[0] has this one too",
     ),
-    "no nodes": (cases(case([], {"count": 1}) | {"nodes": None}), "cases[0].nodes: None is not valid; give a list of objects"),
-    "a count that is a text": (cases(case(RACKS, {"count": "4"})), "cases[0].request.count: '4' is not valid; give a whole number from 1"),
-    "a count of none": (cases(case(RACKS, {"count": 0})), "cases[0].request.count: 0 is not valid; give a whole number from 1"),
-    "an unknown mode": (cases(case(RACKS, {"count": 1, "mode": "nearly"})), "cases[0].request.mode: 'nearly' is not valid; give one of"),
+    "two cases of one id, of which none is answered": (
+        cases(case([], {}, kind="torus"), case([], {}, kind="torus")),
+        "cases[1].id: 'c1' is not valid; give each an id of its own",
+    ),
+    "two floors of one id": (
+        {"floors": [{"id": "f", "free": {}, "requests": []}, {"id": "f", "free": {}, "requests": []}]},
+        "floors[1].id: 'f' is not valid",
+    ),
+    "a case without a request": (
+        cases(case(RACKS, {"count": 1}, id="first"), case(RACKS, {}) | {"request": None}),
+        "cases[1].request of 'c1': None is not valid; say what is asked for",
+    ),
+    "a swap without a request": (cases({"id": "c1", "kind": "replace", "levels": [], "nodes": RACKS}), "cases[0].request of 'c1'"),
+    "no nodes": (cases(case([], {"count": 1}) | {"nodes": None}), "cases[0].nodes of 'c1': None is not valid; give a list of objects"),
+    "a count that is a text": (
+        cases(case(RACKS, {"count": "4"})),
+        "cases[0].request.count of 'c1': '4' is not valid; give a whole number from 1",
+    ),
+    "a count of none": (cases(case(RACKS, {"count": 0})), "cases[0].request.count of 'c1': 0 is not valid; give a whole number from 1"),
+    "an unknown mode": (
+        cases(case(RACKS, {"count": 1, "mode": "nearly"})),
+        "cases[0].request.mode of 'c1': 'nearly' is not valid; give one of",
+    ),
     "a node that does not say what fits": (
         cases(case([node("b1-r1-n1", None)], {"count": 1})),
-        "cases[0].nodes[0].free: None is not valid",
+        "cases[0].nodes[0].free of 'c1': None is not valid",
     ),
     "two nodes of one name": (
         cases(case([RACKS[0], RACKS[0]], {"count": 1})),
         "give each node a name of its own; 'b1-r1-n1' is there 2 times",
     ),
-    "a level named twice": (cases(case(RACKS, {"count": 1}, levels=["rack", "rack"])), "cases[0].levels: ['rack', 'rack'] is not valid"),
+    "a level named twice": (
+        cases(case(RACKS, {"count": 1}, levels=["rack", "rack"])),
+        "cases[0].levels of 'c1': ['rack', 'rack'] is not valid",
+    ),
     "a layer of size 0": (
         cases(case(RACKS, {"count": 1, "slice_layers": [{"level": "rack", "size": 0}]})),
-        "cases[0].request.slice_layers[0].size: 0 is not valid; give a whole number from 1",
+        "cases[0].request.slice_layers[0].size of 'c1': 0 is not valid; give a whole number from 1",
     ),
     "a survivor on no node": (
         cases(case(RACKS, {"lost": 1, "failed_host": "x", "previous_assignment": [{"node": "gone", "count": 1}]}, kind="replace")),
-        "cases[0].request.previous_assignment[0].node: 'gone' is not valid; name a node of the case",
+        "cases[0].request.previous_assignment[0].node of 'c1': 'gone' is not valid; name a node of the case",
     ),
     "a job that is not there": (
         cases(case([{"name": "n0", "gpus": 1}], {"job": "x", "count": 1}, kind="consolidate", jobs=[])),
-        "cases[0].request.job: 'x' is not valid; name one of []",
+        "cases[0].request.job of 'c1': 'x' is not valid; name one of []",
     ),
     "a floor with a text": (
         {"floors": [{"id": "f", "free": {"r1": "x"}, "requests": []}]},
-        "floors[0].free.r1: 'x' is not valid; give a whole number from 0",
+        "floors[0].free.r1 of 'f': 'x' is not valid; give a whole number from 0",
     ),
 }
 
@@ -236,3 +261,19 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text(json.dumps(cases()))
     with pytest.raises(CommandError, match=r"a.json: cannot be written"):
         call_command("place", str(tmp_path / "q.json"), "--out", str(tmp_path / "nowhere" / "a.json"), stdout=io.StringIO())
+
+
+def test_a_command_that_moves_work_writes_nothing_but_its_own_lines(tmp_path: Path) -> None:
+    """The solver's greeting goes to the process's output, past whatever the command writes to."""
+    jobs = [
+        {"name": "there", "movable": True, "gpus_per_worker": 1, "workers": [{"state": "running", "node": "n0"}]},
+        {"name": "waiting", "gpus_per_worker": 2, "workers": []},
+    ]
+    nodes = [{"name": "n0", "labels": {}, "gpus": 2}, {"name": "n1", "labels": {}, "gpus": 1}]
+    request = {"job": "waiting", "count": 1, "mode": "unconstrained"}
+    questions, answers = tmp_path / "q.json", tmp_path / "a.json"
+    questions.write_text(json.dumps(cases(case(nodes, request, kind="consolidate", levels=[], jobs=jobs))))
+    command = [sys.executable, "manage.py", "place", str(questions), "--out", str(answers)]
+    done = subprocess.run(command, cwd=settings.BASE_DIR, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("1 placed\n", "")
+    assert json.loads(answers.read_text())["c1"]["moves"] == [{"job": "there", "worker": 0, "from": "n0", "to": "n1"}]
