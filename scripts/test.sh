@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The whole suite: on SQLite, again on PostgreSQL + Redis what touches a database, then in a browser.
-# What is not there is left out and said first; with CI=true it is a failure. The last line is always pytest's.
+# The whole suite: on SQLite, and again on PostgreSQL + Redis what touches a database; beside these, which compute, the parts of an
+# installation and the browser, which wait. What is not there is left out and said first; with CI=true it is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/parts.sh
 pytest=(.venv/bin/python -m pytest -q)
 
-step() { printf '\n== %s\n' "$1"; }
 left_out() {
   printf 'test: LEFT OUT: %s\n' "$1"
   if [ "${CI:-}" = true ]; then exit 1; fi
@@ -21,28 +21,31 @@ bash scripts/databases.sh check || { services=no; left_out "PostgreSQL + Redis (
 browser=yes
 if ! command -v chromium >/dev/null; then
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    step "installing Chromium"
+    echo "test: installing Chromium"
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } >/dev/null || true
   fi
   command -v chromium >/dev/null || { browser=no; left_out "the browser tests (install the package chromium)"; }
 fi
 
-step "SQLite"
-env -u SLICEKEEPER_REDIS_URL -u SLICEKEEPER_DATABASE_URL "${pytest[@]}" -n 2
-
-if [ $services = yes ]; then
-  step "PostgreSQL + Redis"
+# On what scripts/services.env names.
+on_services() {
   # shellcheck source=scripts/services.env
-  (set -a && . scripts/services.env && set +a && "${pytest[@]}" -n 2 tests "${same[@]}")
-fi
+  (set -a && . scripts/services.env && set +a && "$@")
+}
 
-if [ $services = yes ]; then
-  step "production parts"
-  (set -a && . scripts/services.env && set +a && "${pytest[@]}" tests/production)
-fi
+computing() {
+  part "SQLite" env -u SLICEKEEPER_REDIS_URL -u SLICEKEEPER_DATABASE_URL "${pytest[@]}" -n 2
+  if [ $services = yes ]; then
+    part "PostgreSQL + Redis" on_services "${pytest[@]}" -n 2 -p no:schemathesis tests "${same[@]}"
+  fi
+}
 
-if [ $browser = yes ]; then
-  step "browser"
+waiting() {
+  if [ $services = yes ]; then part "production parts" on_services "${pytest[@]}" tests/production; fi
   # Its own process: the browser driver keeps an event loop that async tests cannot share.
-  "${pytest[@]}" tests/e2e
-fi
+  if [ $browser = yes ]; then part "browser" "${pytest[@]}" tests/e2e; fi
+}
+
+lane computing
+lane waiting
+conclude
