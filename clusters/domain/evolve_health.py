@@ -13,7 +13,7 @@ from clusters.domain.events import Event
 from clusters.domain.health import MAX_VERDICTS, PERSON, SCHEDULER, Flag, Mark, clear_flag, condition_of, is_never_late, set_mark
 from clusters.domain.ids import Instant
 from clusters.domain.racks import SHUT, RackState, Service
-from clusters.domain.signals import standing
+from clusters.domain.signals import outlasting
 from clusters.domain.state import ClusterState, Node, is_watched
 
 _Marking = ev.NodeFailed | ev.NodeSuspected | ev.NodeUnreachable | ev.NodeDegraded | ev.NodeQuarantined | ev.NodeDraining | ev.RepairStarted
@@ -38,13 +38,18 @@ _RECOVERS = (Flag.FAILED, Flag.UNREACHABLE, Flag.SUSPECT, Flag.DEGRADED)
 def refresh_condition(state: ClusterState, node: Node) -> None:
     """Derive the node's condition anew, and whether verdicts watch it, and tell the dense state."""
     node.condition = condition_of(node.marks)
+    watch(state, node)
+    space = state.built_space
+    if space is not None:
+        space.set_placeable(space.topology.index[node.name], node.placeable, degraded=node.condition is Condition.DEGRADED)
+
+
+def watch(state: ClusterState, node: Node) -> None:
+    """Have verdicts look at the node where there is something to look at."""
     if is_watched(node):
         state.watched.add(node.name)
     else:
         state.watched.discard(node.name)
-    space = state.built_space
-    if space is not None:
-        space.set_placeable(space.topology.index[node.name], node.placeable, degraded=node.condition is Condition.DEGRADED)
 
 
 def _mark(state: ClusterState, event: Event, payload: _Marking) -> None:
@@ -126,7 +131,7 @@ def _recovered(state: ClusterState, event: Event, payload: ev.NodeRecovered) -> 
             Mark(on=False, rank=rank_of(event), since=event.occurred_at, reason=payload.reason),
         )
     if event.source == SCHEDULER:
-        node.signals = [heard for heard in standing(node.signals) if heard.lasting]
+        node.signals = outlasting(node.signals)
     refresh_condition(state, node)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from clusters.domain import signal_events as ev
 from clusters.domain.events import Event
-from clusters.domain.evolve_health import rank_of
+from clusters.domain.evolve_health import rank_of, watch
 from clusters.domain.signals import Heard, remember
 from clusters.domain.state import ClusterState
 
@@ -33,8 +33,8 @@ def heard_of(payload: ev.SignalReceived, seq: int, rank: int, at: int, source: s
 def _received(state: ClusterState, event: Event, payload: ev.SignalReceived) -> None:
     node = state.nodes.get(payload.node)
     if node is not None:
-        state.watched.add(node.name)
         remember(node.signals, heard_of(payload, event.seq, rank_of(event), event.occurred_at, event.source))
+        watch(state, node)
 
 
 HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {ev.SignalReceived: _received}

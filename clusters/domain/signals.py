@@ -102,6 +102,15 @@ def standing(window: Sequence[Heard]) -> list[Heard]:
     return [heard for heard in window if words.stands(heard)]
 
 
+def outlasting(window: Sequence[Heard]) -> list[Heard]:
+    """What is left once the verdicts on all of it are taken back: what lasts and stands, and what took the rest back.
+
+    Without the latter a word of before that comes late would count anew.
+    """
+    words = _Words(window)
+    return [heard for heard in window if (heard.lasting and words.stands(heard)) or words.holds_back(heard)]
+
+
 class _Words:
     """The latest words of each source on each thing. Every signal of a storm is held against them several times, so this is kept quick."""
 
@@ -126,6 +135,10 @@ class _Words:
         if back and (back.get(key, order) > order or back.get((source, check, ""), order) > order):
             return False
         return not lasting or self._last[key] <= order
+
+    def holds_back(self, heard: Heard) -> bool:
+        """Whether it is the latest recovery of its source from that."""
+        return heard.kind is SignalKind.RECOVERED and self._back[heard.source, heard.check, heard.component] == heard.order
 
 
 def changes(window: Sequence[Heard], heard: Heard) -> bool:

@@ -20,7 +20,7 @@ from clusters.domain.policy import Policy
 from clusters.domain.queue import Line, Queue
 from clusters.domain.racks import OPEN
 from clusters.domain.reservations import Reservation
-from clusters.domain.signals import Heard
+from clusters.domain.signals import Heard, SignalKind
 from clusters.domain.space import Space, last_failures
 from clusters.domain.topology import Site, Topology, build_topology
 from clusters.domain.usage import Usage
@@ -328,8 +328,8 @@ class ClusterState:
 
 
 def is_watched(node: Node) -> bool:
-    """Whether there is something for verdicts to look at."""
-    return bool(node.signals) or any(
+    """Whether there is something for verdicts to look at: something was said against the node, or they have said it themselves."""
+    return any(heard.kind is not SignalKind.RECOVERED for heard in node.signals) or any(
         mark.on and (source == SCHEDULER or flag is Flag.UNREACHABLE) for (flag, source), mark in node.marks.items()
     )
 

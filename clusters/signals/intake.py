@@ -91,8 +91,9 @@ def product_of(cluster: str) -> str:
 def _receive(cluster: str, source: str, signals: Sequence[Signal], correlation: str) -> Received:
     for attempt in range(1, ATTEMPTS + 1):
         known = default_log().said_of(cluster, source, [key for signal in signals if (key := _key(signal))])
-        with default_log().live(cluster).reading() as state:
-            sorted_out = _Sorting(state, source, known)
+        live = default_log().live(cluster)
+        with live.reading() as state:
+            sorted_out = _Sorting(state, live.position.epoch, source, known)
             facts = list(sorted_out.facts(signals, correlation))
         try:
             if facts:
@@ -116,10 +117,11 @@ def _receive(cluster: str, source: str, signals: Sequence[Signal], correlation: 
 class _Sorting:
     """Sorts signals by what they change, each on top of those before it."""
 
-    def __init__(self, state: ClusterState, source: str, known: Mapping[str, Event]) -> None:
+    def __init__(self, state: ClusterState, epoch: str, source: str, known: Mapping[str, Event]) -> None:
         self.counts: Counter[str] = Counter()
         self.unknown: dict[str, None] = {}
         self._state = state
+        self._epoch = epoch
         self._source = source
         self._known: dict[str, SignalReceived | None] = {key: _payload(event) for key, event in known.items()}
         self._windows: dict[str, list[Heard]] = {}
@@ -131,7 +133,7 @@ class _Sorting:
         for signal in signals:
             node = self._state.nodes.get(signal.node)
             key = _key(signal)
-            early = signal.seq is not None and not _orders.has_come(self._state.name, self._source, signal.seq)
+            early = signal.seq is not None and not _orders.has_come(self._epoch, self._source, signal.seq)
             payload = _said(signal, shared=signal.scope is SignalScope.SHARED and (node is None or is_joined(node)))
             if node is None:
                 self.counts["unknown"] += 1

@@ -42,7 +42,7 @@ class Orders:
         self._orders: dict[tuple[str, str], Order] = {}
         self._guard = threading.Lock()
 
-    def has_come(self, cluster: str, source: str, number: int) -> bool:
-        """Note the number; whether it and all before it have come."""
+    def has_come(self, epoch: str, source: str, number: int) -> bool:
+        """Note the number; whether it and all before it have come into the log of this epoch: another log of its name has heard nothing."""
         with self._guard:
-            return self._orders.setdefault((cluster, source), Order()).has_come(number)
+            return self._orders.setdefault((epoch, source), Order()).has_come(number)

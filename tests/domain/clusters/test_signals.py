@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusters.domain.dump import dump_state, load_state
+from clusters.domain.health import SCHEDULER
+from clusters.domain.health_events import NodeRecovered
 from clusters.domain.signal_events import SignalReceived
 from clusters.domain.signals import MAX_HEARD, SAME_OCCURRENCE, Heard, SignalKind, SignalScope, changes, remember, standing
 from tests.domain.clusters.logs import cluster
@@ -78,6 +80,20 @@ def test_a_storm_does_not_push_out_what_lasts_and_stands() -> None:
     assert len(window) == MAX_HEARD
 
 
+def test_a_word_of_before_a_recovery_changes_nothing_although_it_comes_when_the_verdict_was_taken_back() -> None:
+    log = cluster(racks=1).add(NOT_READY, source="probe", source_seq=1).add(XID, source="probe", source_seq=2)
+    log.add(back(NOT_READY), source="probe", source_seq=5).add(back(XID), source="probe", source_seq=6)
+    log.add(NodeRecovered(node="r1-n1", reason="quiet"), source=SCHEDULER)
+    node = log.sound().nodes["r1-n1"]
+    assert not log.state.watched, "recoveries alone give verdicts nothing to look at"
+    log.add(NOT_READY, source="probe", source_seq=4).add(XID, source="probe", source_seq=3)
+    assert standing(node.signals) == []
+    log.sound()
+    log.add(NOT_READY, source="probe", source_seq=7)
+    assert [known.rank for known in standing(node.signals)] == [7]
+    assert log.sound().watched == {"r1-n1"}
+
+
 @given(st.lists(st.sampled_from("aaaaabc"), max_size=90))
 def test_no_source_pushes_out_the_last_words_of_another(sources: list[str]) -> None:
     window: list[Heard] = []
@@ -88,6 +104,14 @@ def test_no_source_pushes_out_the_last_words_of_another(sources: list[str]) -> N
     said, kept = Counter(sources), Counter(known.source for known in window)
     for source, count in said.items():
         assert kept[source] >= min(count, MAX_HEARD // len(said)), source
+
+
+@given(st.lists(st.sampled_from([XID, NOT_READY, back(XID), back(NOT_READY), replace(back(XID), check="other")]), max_size=3 * MAX_HEARD))
+def test_verdicts_watch_a_node_as_long_as_it_remembers_anything_against_it(said: list[SignalReceived]) -> None:
+    log = cluster(racks=1, nodes=1)
+    for at, payload in enumerate(said):
+        log.add(payload, at=at * SAME_OCCURRENCE)
+        log.sound()
 
 
 SAID = st.builds(

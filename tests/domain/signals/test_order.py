@@ -35,7 +35,7 @@ def test_what_has_come_has_nothing_missing_before_it(numbers: list[int]) -> None
         assert order.has_come(number) == (set(range(number + 1)) <= set(seen))
 
 
-def test_sources_and_clusters_are_apart() -> None:
+def test_sources_and_logs_are_apart() -> None:
     orders = Orders()
     assert [orders.has_come(*which) for which in (("a", "s", 1), ("a", "s", 2), ("a", "t", 2), ("b", "s", 2))] == [
         False,
