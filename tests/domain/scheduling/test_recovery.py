@@ -10,15 +10,12 @@ import pytest
 from clusters.domain.commands import NodeVerb
 from clusters.domain.constraints import LevelMode
 from clusters.domain.events import Payload
-from clusters.domain.evolve import evolve
 from clusters.domain.health_events import NodeDraining, NodeFailed, NodeQuarantined, RepairFinished
-from clusters.domain.inventory_events import NodeChanged, NodeRemoved, RackRegistered
+from clusters.domain.inventory_events import NodeChanged, NodeRemoved
 from clusters.domain.job_events import (
-    AfterStop,
     NodeSwapped,
     SliceMoved,
     SliceStalled,
-    StopRequested,
     WorkStarted,
     WorkStopped,
 )
@@ -26,27 +23,26 @@ from clusters.domain.jobs import JobState
 from clusters.domain.policy import Policy
 from clusters.domain.setting import Backfill
 from clusters.domain.state import Job
-from tests.domain.clusters.logs import Log
 from tests.support.world import World, ask, racks
 
 
-def _fail(world: World, *nodes: str) -> None:
+def fail(world: World, *nodes: str) -> None:
     for node in nodes:
         world.mark(node, NodeVerb.FAIL)
 
 
-def _kinds(events: Sequence[Payload]) -> list[str]:
+def kinds(events: Sequence[Payload]) -> list[str]:
     return [type(event).__name__ for event in events]
 
 
-def _names(rack: int, *numbers: int) -> list[str]:
+def names(rack: int, *numbers: int) -> list[str]:
     return [f"r{rack}-n{number}" for number in numbers]
 
 
 def test_a_lost_node_is_replaced_by_the_first_spare_of_its_domain_in_its_slot() -> None:
     world = World(racks(2))
     job = world.run(ask(32))
-    _fail(world, "r1-n5")
+    fail(world, "r1-n5")
     assert world.run_pass() == [
         NodeSwapped(
             job=job.id,
@@ -58,7 +54,7 @@ def test_a_lost_node_is_replaced_by_the_first_spare_of_its_domain_in_its_slot() 
             reason="r1-n5 is failed: marked failed by op",
         )
     ]
-    assert job.slices[0].nodes[:6] == _names(1, 1, 2, 3, 4, 17, 6)
+    assert job.slices[0].nodes[:6] == names(1, 1, 2, 3, 4, 17, 6)
     assert (job.state, job.unstarted) == (JobState.STARTING, {"r1-n17"})
     world.settle()
     assert (job.state, job.swaps, job.lost_slots) == (JobState.RUNNING, 1, ())
@@ -70,16 +66,16 @@ def test_nothing_is_replaced_before_its_work_has_stopped() -> None:
     world.add(NodeFailed(node="r1-n1", reason="fan"))
     assert world.run_pass() == []
     world.add(WorkStopped(job=job.id, generation=1, nodes=("r1-n1",)))
-    assert _kinds(world.run_pass()) == ["NodeSwapped"]
+    assert kinds(world.run_pass()) == ["NodeSwapped"]
 
 
 def test_a_report_of_an_old_generation_takes_nothing_back() -> None:
     world = World(racks(1))
     job = world.run(ask(4))
-    _fail(world, "r1-n1")
+    fail(world, "r1-n1")
     world.settle()
     world.add(WorkStopped(job=job.id, generation=1, nodes=("r1-n5",)), WorkStarted(job=job.id, generation=1, nodes=("r1-n5",)))
-    assert job.slices[0].nodes == _names(1, 5, 2, 3, 4)
+    assert job.slices[0].nodes == names(1, 5, 2, 3, 4)
     assert world.run_pass() == []
 
 
@@ -104,7 +100,7 @@ def test_a_node_whose_work_stopped_for_no_known_reason_is_used_again_only_for_wa
 def test_several_losses_in_one_domain_are_swapped_each_for_itself() -> None:
     world = World(racks(1))
     job = world.run(ask(16))
-    _fail(world, "r1-n2", "r1-n9")
+    fail(world, "r1-n2", "r1-n9")
     events = world.run_pass()
     assert [(event.generation, event.slot, event.new) for event in events if isinstance(event, NodeSwapped)] == [
         (2, 1, "r1-n17"),
@@ -113,67 +109,10 @@ def test_several_losses_in_one_domain_are_swapped_each_for_itself() -> None:
     assert job.generation == 3
 
 
-def test_with_too_few_spares_the_slice_moves_whole_and_the_others_hold() -> None:
-    world = World(racks(4))
-    job = world.run(ask(32))
-    held = list(job.slices[1].nodes)
-    _fail(world, "r1-n1", "r1-n2", "r1-n3")
-    moved, stop = world.run_pass()
-    assert isinstance(moved, SliceMoved)
-    assert (moved.slice, moved.old_domain, moved.assignment.domain) == (0, "r1", "r3")
-    assert moved.assignment.nodes == tuple(_names(3, *range(1, 17)))
-    assert moved.released == tuple(_names(1, *range(4, 17)))
-    assert moved.lost == tuple(_names(1, 1, 2, 3))
-    assert isinstance(stop, StopRequested)
-    assert (stop.nodes, stop.after) == (moved.released, AfterStop.CONTINUES)
-    assert job.slices[1].nodes == held
-    assert world.state.nodes["r1-n4"].job == job.id
-    world.settle()
-    assert (job.state, job.moves) == (JobState.RUNNING, 1)
-    assert world.state.nodes["r1-n4"].job == ""
-
-
-def test_a_slice_that_lost_all_its_nodes_has_none_to_stop() -> None:
-    world = World([*racks(1, nodes=2), ("r2", "b1", "r2", 2, 4)], Policy(slice_size=2))
-    world.run(ask(2))
-    _fail(world, "r1-n1", "r1-n2")
-    assert _kinds(world.run_pass()) == ["SliceMoved"]
-
-
-def test_a_moved_slice_stays_in_the_block_of_the_others_although_another_domain_leaves_less_over() -> None:
-    world = World([*racks(3), ("r4", "b2", "r4", 18, 4)])
-    job = world.run(ask(32, spares=0))
-    assert [part.domain for part in job.slices] == ["r1", "r2"]
-    for node in _names(4, 1, 2):
-        world.add(NodeDraining(node=node, reason="work"))
-    _fail(world, *_names(2, 1, 2, 3))
-    world.settle()
-    assert [part.domain for part in job.slices] == ["r1", "r3"]
-
-
-def test_a_moved_slice_joins_a_domain_of_its_job_that_has_room() -> None:
-    world = World([("d1", "b1", "d1", 12, 4), ("d2", "b1", "d2", 72, 4), ("d3", "b1", "d3", 9, 4)], Policy(slice_size=8))
-    job = world.run(ask(24, spares=0))
-    assert [part.domain for part in job.slices] == ["d2", "d2", "d2"]
-    _fail(world, *(f"d2-n{number}" for number in range(25, 73)))
-    _fail(world, "d2-n1")
-    world.settle()
-    assert [part.domain for part in job.slices] == ["d3", "d2", "d2"]
-    for number in (2, 3, 4):
-        world.mark(f"d2-n{number}", NodeVerb.DRAIN)
-    world.mark("d2-n1", NodeVerb.REPAIR)
-    for number in range(25, 30):
-        world.mark(f"d2-n{number}", NodeVerb.REPAIR)
-    world.settle()
-    _fail(world, "d3-n1", "d3-n2")
-    world.settle()
-    assert [part.domain for part in job.slices] == ["d2", "d2", "d2"]
-
-
 def test_a_stalled_slice_is_told_once_and_again_when_the_code_changes() -> None:
     world = World(racks(2))
     job = world.run(ask(32))
-    _fail(world, *_names(1, 1, 2, 3))
+    fail(world, *names(1, 1, 2, 3))
     (stalled,) = world.run_pass()
     assert isinstance(stalled, SliceStalled)
     assert (stalled.slice, stalled.code, stalled.counts["nodes_failed"]) == (0, "capacity-blocked", 3)
@@ -184,12 +123,12 @@ def test_a_stalled_slice_is_told_once_and_again_when_the_code_changes() -> None:
 def test_a_repaired_node_goes_first_to_a_short_slice_and_not_to_what_waits() -> None:
     world = World(racks(1), Policy(backfill=Backfill.OFF))
     job = world.run(ask(16))
-    _fail(world, *_names(1, 1, 2, 3))
+    fail(world, *names(1, 1, 2, 3))
     waiting = world.submit(ask(1, priority=1000))
-    assert _kinds(world.settle()) == ["SliceStalled", "JobBlocked"]
+    assert kinds(world.settle()) == ["SliceStalled", "JobBlocked"]
     world.mark("r1-n2", NodeVerb.REPAIR)
-    assert _kinds(world.settle()) == ["NodeCheckRequested", "NodeSwapped", "NodeSwapped", "NodeSwapped"]
-    assert job.slices[0].nodes[:3] == _names(1, 2, 17, 18)
+    assert kinds(world.settle()) == ["NodeCheckRequested", "NodeSwapped", "NodeSwapped", "NodeSwapped"]
+    assert job.slices[0].nodes[:3] == names(1, 2, 17, 18)
     assert job.state is JobState.RUNNING
     assert world.job(waiting).state is JobState.WAITING
 
@@ -199,7 +138,7 @@ def test_recovery_of_the_more_urgent_job_comes_first() -> None:
     usual = world.run(ask(8, spares=1))
     urgent = world.run(ask(8, spares=1, priority=5))
     world.add(NodeDraining(node="r1-n17", reason="work"))
-    _fail(world, "r1-n1", "r1-n9")
+    fail(world, "r1-n1", "r1-n9")
     events = world.run_pass()
     assert isinstance(events[0], NodeSwapped)
     assert events[0].job == urgent.id
@@ -210,7 +149,7 @@ def test_only_placeable_nodes_replace() -> None:
     world = World(racks(1))
     world.run(ask(16))
     world.add(NodeQuarantined(node="r1-n17", owner="op", reason="flaps", exit_rule="by hand"))
-    _fail(world, "r1-n1")
+    fail(world, "r1-n1")
     (swapped,) = world.run_pass()
     assert isinstance(swapped, NodeSwapped)
     assert swapped.new == "r1-n18"
@@ -230,7 +169,7 @@ def test_a_job_on_one_node_takes_no_spare_that_its_domain_owes_to_others() -> No
     world.run(ask(15))
     single = world.run(ask(1))
     assert single.slices[0].domain == "r1"
-    _fail(world, "r1-n16")
+    fail(world, "r1-n16")
     (moved,) = world.run_pass()
     assert isinstance(moved, SliceMoved)
     assert moved.assignment.domain == "r2"
@@ -239,7 +178,7 @@ def test_a_job_on_one_node_takes_no_spare_that_its_domain_owes_to_others() -> No
 def test_a_job_on_one_node_stays_in_its_domain_where_that_owes_nothing() -> None:
     world = World(racks(2))
     world.run(ask(1))
-    _fail(world, "r1-n1")
+    fail(world, "r1-n1")
     (swapped,) = world.run_pass()
     assert isinstance(swapped, NodeSwapped)
     assert swapped.new == "r1-n2"
@@ -249,7 +188,7 @@ def test_work_below_a_node_moves_inside_its_domain_with_gpus_of_its_own() -> Non
     world = World(racks(2))
     first, second = world.run(ask(gpus=1)), world.run(ask(gpus=2))
     assert second.slices[0].gpus == (1, 2)
-    _fail(world, "r1-n1")
+    fail(world, "r1-n1")
     events = world.run_pass()
     assert [(event.job, event.assignment.nodes, event.assignment.gpus) for event in events if isinstance(event, SliceMoved)] == [
         (first.id, ("r1-n2",), (0,)),
@@ -260,52 +199,17 @@ def test_work_below_a_node_moves_inside_its_domain_with_gpus_of_its_own() -> Non
 def test_a_swap_and_a_stall_of_one_job_go_together() -> None:
     world = World(racks(2))
     job = world.run(ask(32))
-    _fail(world, "r1-n1", *_names(2, 1, 2, 3))
+    fail(world, "r1-n1", *names(2, 1, 2, 3))
     events = world.run_pass()
-    assert _kinds(events) == ["NodeSwapped", "SliceStalled"]
+    assert kinds(events) == ["NodeSwapped", "SliceStalled"]
     assert (job.state, job.generation) == (JobState.STALLED, 2)
     world.add(RepairFinished(node="r2-n1"))
     world.settle()
-    assert _running(job)
+    assert running(job)
 
 
-def test_losses_in_moved_slices_are_named_by_their_slot() -> None:
-    world = World(racks(3))
-    job = world.run(ask(16))
-    _fail(world, *_names(1, 1, 2, 3))
-    world.settle()
-    _fail(world, "r2-n4")
-    world.settle()
-    assert job.slices[0].nodes[3] == "r2-n17"
-    assert _running(job)
-
-
-def test_the_nodes_that_a_moved_slice_left_are_free_once_their_work_has_stopped_and_not_before() -> None:
-    world = World(racks(2), Policy(backfill=Backfill.OFF))
-    world.run(ask(16))
-    _fail(world, *_names(1, 1, 2, 3))
-    name = world.submit(ask(14, spares=0))
-    assert _kinds(world.run_pass()) == ["SliceMoved", "StopRequested", "JobBlocked"]
-    world.settle()
-    assert world.job(name).slices[0].domain == "r1"
-
-
-def _running(job: Job) -> bool:
+def running(job: Job) -> bool:
     return job.state is JobState.RUNNING and not job.lost_slots
-
-
-def test_a_move_that_is_folded_right_after_a_change_of_the_inventory_is_counted_once() -> None:
-    """Who only follows the log has built nothing since that change; who decided the move has."""
-    world = World(racks(2, nodes=4), Policy(slice_size=3, target_spares=1))
-    world.run(ask(3))
-    _fail(world, "r1-n1", "r1-n2")
-    world.add(RackRegistered(rack="r2", block="b1", switch_trays=9))
-    world.run_pass()
-    moved = next(event for event in world.log.events if isinstance(event.payload, SliceMoved))
-    follower = Log()
-    for event in world.log.events[: moved.seq]:
-        evolve(follower.state, event)
-    follower.sound()
 
 
 @pytest.mark.parametrize("fields", [{}, {"level": "rack", "mode": LevelMode.REQUIRED}])
@@ -315,7 +219,7 @@ def test_a_lost_node_that_is_in_another_domain_by_now_is_not_looked_for_in_the_o
         world = World(racks(2, nodes=5), Policy(slice_size=3, target_spares=0))
         world.run(ask(5, max_slice=5, slice_size=5))
         job = world.run(ask(3, **fields))
-        assert job.slices[0].nodes == _names(2, 1, 2, 3)
+        assert job.slices[0].nodes == names(2, 1, 2, 3)
         world.finish(next(iter(world.state.jobs)))
         for slot in slots:
             world.add(NodeChanged(node=f"r2-n{slot}", rack="r1", domain="r1", gpus=4))

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from clusters.domain.books import Use
 from clusters.domain.books_of import read_books
 from clusters.domain.commands import CancelJob, ChangePolicy, HoldJob, NodeVerb, RunPass
 from clusters.domain.decision import Decision
-from clusters.domain.events import Payload
-from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration
+from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.inventory_events import NodeRemoved
 from clusters.domain.job_events import JobBlocked, JobPlaced, JobPreempted, StopRequested
 from clusters.domain.jobs import JobRequest, JobState
 from clusters.domain.policy import Policy
 from clusters.domain.reservations import Reservation
 from clusters.domain.setting import Backfill
-from clusters.domain.space_events import ReservationExpired, SpaceFreed, SpaceReserved
+from clusters.domain.space_events import SpaceFreed, SpaceReserved
 from scheduling.domain.deadlines import next_deadline
 from scheduling.domain.limits import LAUNCH, STOP
-from scheduling.domain.trial import Trial
 from tests.support.hours import Hours
 from tests.support.world import World, ask, racks
 
@@ -270,112 +264,6 @@ def test_nothing_is_kept_for_jobs_that_wait_no_longer(how: str) -> None:
         assert SpaceFreed(job=name, reason="the policy keeps no nodes for jobs that wait") in world.run_pass()
     assert world.state.reservations == {}
     assert not any(world.state.space.reserved)
-
-
-# ---- claims
-
-
-def claim(world: World, name: str, nodes: tuple[str, ...], expires_at: int) -> None:
-    world.add(SpaceReserved(job=name, nodes=nodes, starts_at=world.now, expires_at=expires_at, reason="room was made"), source="scheduler")
-
-
-def test_a_claim_is_for_its_job_alone_under_any_policy_and_ends_when_it_expires() -> None:
-    world = World(racks(2), Policy(backfill=Backfill.OFF, target_spares=0))
-    world.run(ask(12))
-    world.run(ask(16))
-    name = world.submit(ask(16))
-    world.run_pass()
-    claim(world, name, tuple(f"r1-n{n}" for n in range(1, 19)), HOUR)
-    assert not Trial(world.state, 0).views.space(Trial(world.state, 0).views.closed_to(ask(4), None)).count[0]
-    other = world.submit(ask(4, priority=900))
-    world.run_pass()
-    assert world.job(other).state is JobState.WAITING
-    assert next_deadline(world.state, MINUTE) == HOUR
-    world.now = HOUR
-    events = world.run_pass()
-    assert ReservationExpired(job=name, reason="the job could not start in time") in events
-    assert world.job(other).state is JobState.PLACED
-
-
-# ---- properties
-
-jobs = st.tuples(st.sampled_from([1, 2, 4, 8, 16, 18, 24, 32]), st.integers(1, 40), st.floats(0.1, 1.0), st.integers(0, 30))
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    st.lists(jobs, min_size=4, max_size=25),
-    st.sampled_from([Backfill.EASY, Backfill.CONSERVATIVE]),
-)
-def test_no_job_starts_later_than_it_was_promised_first(asked: list[tuple[int, int, float, int]], mode: Backfill) -> None:
-    """While nothing fails, limits hold, and nobody has more points."""
-    hours = Hours(racks(2), Policy(backfill=mode, target_spares=0))
-    at = 0
-    for nodes, tens, part, pause in asked:
-        hours.go(at := at + pause * MINUTE)
-        limit: Duration = tens * 10 * MINUTE
-        hours.submit(ask(nodes, time_limit_s=limit // SECOND, restartable=False), round(limit * part))
-    hours.go(at + 400 * HOUR)
-    late = {name: start - hours.first[name] for name, start in hours.started.items() if name in hours.first}
-    assert all(delay <= 0 for delay in late.values()), late
-    assert not hours.world.state.queue
-    hours.world.log.sound()
-
-
-class Watched(Hours):
-    """Hours in which each pass is looked at by itself."""
-
-    def settle(self) -> None:
-        while True:
-            waiting = len(self.world.state.queue)
-            decided: list[tuple[Payload, ...]] = []
-            while (outcome := self.world.do(RunPass())).events:  # type: ignore[union-attr]
-                decided.append(outcome.events)  # type: ignore[union-attr]
-            assert len(decided) <= 2, decided
-            assert sum(isinstance(event, SpaceReserved) for events in decided for event in events) <= waiting
-            if not decided and not self.world.connect():
-                return super().settle()
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(jobs, min_size=4, max_size=20), st.sampled_from([1, 2, 3]), st.sampled_from([Backfill.EASY, Backfill.CONSERVATIVE]))
-def test_a_promise_is_never_put_off_while_limits_hold_and_two_passes_settle(
-    asked: list[tuple[int, int, float, int]], count: int, mode: Backfill
-) -> None:
-    hours = Watched(racks(count), Policy(backfill=mode, target_spares=0))
-    at = 0
-    for nodes, tens, part, pause in asked:
-        hours.go(at := at + pause * MINUTE)
-        limit: Duration = tens * 10 * MINUTE
-        hours.submit(ask(min(nodes, count * 16), time_limit_s=limit // SECOND, restartable=False), round(limit * part))
-    hours.go(at + 400 * HOUR)
-    promised: dict[str, int] = {}
-    for event in hours.world.log.events:
-        if isinstance(event.payload, SpaceReserved):
-            told = event.payload
-            assert told.starts_at <= promised.get(told.job, told.starts_at)
-            promised[told.job] = told.starts_at
-    assert all(hours.started[name] <= promise for name, promise in hours.first.items())
-
-
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(jobs, min_size=4, max_size=15), st.integers(0, 2**32))
-def test_a_pass_settles_whatever_fails(asked: list[tuple[int, int, float, int]], seed: int) -> None:
-    """After a pass another one at the same time finds nothing to do, and the space it decided on is the space folded."""
-    chance = random.Random(seed)
-    world = World(racks(2), Policy(backfill=Backfill.CONSERVATIVE), checked=False)
-    for nodes, tens, _, pause in asked:
-        world.now += pause * MINUTE
-        fields = chance.choice([{}, {"time_limit_s": tens * 600}, {"expected_run_s": tens * 600}])
-        world.submit(ask(nodes, priority=chance.choice([0, 0, 5]), **fields))
-        if chance.random() < 0.3:
-            world.mark(f"r{chance.randint(1, 2)}-n{chance.randint(1, 18)}", chance.choice([NodeVerb.FAIL, NodeVerb.REPAIR]))
-        if chance.random() < 0.3 and (running := [job.id for job in world.state.jobs.values() if job.state is JobState.RUNNING]):
-            world.finish(chance.choice(running))
-        reserved = sum(isinstance(event, SpaceReserved) for event in world.settle())
-        assert reserved <= 4 * len(world.state.jobs)
-        assert world.do(RunPass()).events == ()  # type: ignore[union-attr]
-        world.log.sound()
 
 
 def test_part_of_a_node_is_kept_though_others_stay_on_the_rest_of_it() -> None:
