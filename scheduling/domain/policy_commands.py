@@ -14,6 +14,7 @@ from clusters.domain.books_of import domain_uses
 from clusters.domain.commands import ChangePolicy
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.events import PolicyActivated
+from clusters.domain.evolve_health import end_checks
 from clusters.domain.ids import Instant
 from clusters.domain.job_events import JobPlaced
 from clusters.domain.jobs import ACTIVE
@@ -104,4 +105,10 @@ def under(state: ClusterState, policy: Policy) -> ClusterState:
     twin.policy = policy
     if policy.offender_failures != state.policy.offender_failures:
         twin.drop_space()
+    unchecked = [] if policy.check_repaired else [node for node in state.nodes.values() if node.unchecked is not None]
+    if unchecked:  # they would be in service
+        twin.drop_space()
+        twin.nodes = {**state.nodes, **{node.name: copy(node) for node in unchecked}}
+        twin.unasked = set(state.unasked)
+        end_checks(twin)
     return twin

@@ -107,6 +107,24 @@ def test_from_how_many_failures_on_a_node_is_avoided() -> None:
         assert world.run(ask(2)).slices[0].nodes[0] == first
 
 
+def test_an_outlook_without_checks_has_the_nodes_that_wait_for_one_in_service() -> None:
+    world = World(racks(1))
+    world.checks = False
+    for node in ("r1-n1", "r1-n2", "r1-n3"):
+        world.mark(node, NodeVerb.FAIL)
+        world.mark(node, NodeVerb.REPAIR)
+    world.submit(ask(16))
+    world.settle()
+    before = dump_state(world.state)
+    policy = replace(world.state.policy, check_repaired=False)
+    assert outlook(world.state, world.state.policy, world.now).starting == 0
+    assert outlook(world.state, policy, world.now).starting == 1
+    assert dump_state(world.state) == before
+    world.log.sound()
+    change(world, policy)
+    assert "JobPlaced" in [type(event).__name__ for event in world.settle()]
+
+
 def test_an_outlook_tells_what_the_change_then_does_and_touches_nothing() -> None:
     world = World(racks(4))
     world.run(ask(20))

@@ -12,7 +12,7 @@ import pytest
 
 from clusters.connectors.local.driver import LocalDriver
 from clusters.domain.commands import MarkNode, NodeVerb
-from clusters.domain.events import NewEvent
+from clusters.domain.events import NewEvent, Payload
 from clusters.domain.health_events import NodeChecked
 from clusters.domain.inventory_events import NodeRegistered, NodeRemoved
 from clusters.domain.state import Node
@@ -138,8 +138,8 @@ def test_a_check_that_was_cut_off_with_its_driver_runs_again_and_is_answered_onc
 def test_a_node_that_was_removed_and_comes_back_is_checked_as_any_other(room: Room) -> None:
     repair(room)
     room.until(lambda: node(room).placeable, "it has passed")
-    back = NodeRegistered(node=NODE, rack="r1", domain="r1", gpus=4)
-    for number, fact in enumerate((NodeRemoved(node=NODE, reason="sold"), back)):
+    facts: list[Payload] = [NodeRemoved(node=NODE, reason="sold"), NodeRegistered(node=NODE, rack="r1", domain="r1", gpus=4)]
+    for number, fact in enumerate(facts):
         room.log.append_facts(NAME, [NewEvent(fact, wall_now(), "import", f"again/{number}")])
     room.driver.turn()
     repair(room)
