@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from clusters.domain.decision import Refusal
@@ -55,19 +56,26 @@ class Ends:
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
-        self._running = [(_end_of(trial, job), job) for job in trial.state.jobs.values() if job.held_nodes and job.id not in trial.left]
         self._known = trial.releases
 
     def before(self, end: Instant | None) -> list[Release]:
         """What comes free before that time, in no order; all of it where there is none."""
         trial = self._trial
-        running = [self.of(job) for at, job in self._running if end is None or at < end]
+        running = [self._of(job, at) for at, job in self._running if end is None or at < end]
         placed = (_of_placement(trial, request, placement) for request, placement in trial.taken)
         return [*running, *(release for release in placed if end is None or release.at < end)]
 
+    @cached_property
+    def _running(self) -> list[tuple[Instant, Job]]:
+        trial = self._trial
+        return [(_end_of(trial, job), job) for job in trial.state.holders.values() if job.id not in trial.left]
+
     def of(self, job: Job) -> Release:
         """What comes free when the job, which has nodes, ends."""
-        release, at = self._known.get(job.id), _end_of(self._trial, job)
+        return self._of(job, _end_of(self._trial, job))
+
+    def _of(self, job: Job, at: Instant) -> Release:
+        release = self._known.get(job.id)
         if release is None:
             release = self._known[job.id] = _of_job(self._trial, job, at)
         return release if release.at == at else replace(release, at=at)
@@ -227,9 +235,8 @@ def over(trial: Trial, closure: Closure) -> Instant:
 
 def _of_job(trial: Trial, job: Job, at: Instant) -> Release:
     space, topology = trial.space, trial.topology
-    gpus = tuple(
-        (topology.index[name], share) for name in job.held_nodes if (share := trial.state.nodes[name].shares.get(job.id)) is not None
-    )
+    share = trial.state.nodes[first].shares.get(job.id) if (first := next(iter(job.held_nodes), "")) else None
+    gpus = () if share is None else ((topology.index[first], share),)  # work below a node has one
     return Release(
         at=at,
         job=job.id,

@@ -51,9 +51,10 @@ class _Refused:
 class _Pass:
     """What one pass has found out so far."""
 
-    def __init__(self, trial: Trial) -> None:
+    def __init__(self, trial: Trial, *, keeping: bool = True) -> None:
         self.trial = trial
         self.turns = Turns(trial)
+        self.keeping = keeping  # whether room is made and nodes are kept for the jobs that it refuses
         self.settled = _settled(trial)
         self.placed = 0
         self.refused: dict[tuple[Asked, int, bool], _Refused] = {}
@@ -148,6 +149,11 @@ class _Pass:
 
     def _keep_space(self, turn: Turn, refusal: Refusal) -> Iterator[list[Payload]]:
         """What others owe the team of the refused job, and what is kept for it; the next of its line then has its turn for that, too."""
+        if not self.keeping:  # what was kept before stands
+            if turn.job.id in self.trial.kept:
+                self.trial.pass_by(turn.job.id)
+                self.turns.go_on(turn, refusal)
+            return
         if not self.reclaimed and (plan := reclaim(self.trial, self.turns.quotas, turn.job, turn.asked) or self._preempt(turn)):
             self.reclaimed = True
             yield plan
@@ -204,15 +210,16 @@ class _Pass:
             yield from (_blocked(state.jobs[name], waits_for_time(start)) for name in line.fresh)
 
 
-def place_steps(trial: Trial, *, telling: bool = True, until: str = "") -> Iterator[list[Payload]]:
+def place_steps(trial: Trial, *, telling: bool = True, keeping: bool = True, until: str = "") -> Iterator[list[Payload]]:
     """JobPlaced in queue order, each taken by the trial before the next job is looked at; then JobBlocked. One step is one whole.
 
-    Before all that, jobs that waited for others that did not finish are held. A what-if tells nobody, and may end with a job's turn.
+    Before all that, jobs that waited for others that did not finish are held. A what-if tells nobody, may end with a job's turn, and
+    may leave what is kept for others as it is.
     """
     for name, reason in sorted(trial.state.orphaned.items()):
         if name in trial.state.queue.aside:
             yield [JobHeld(job=name, reason=reason)]
-    attempt = _Pass(trial)
+    attempt = _Pass(trial, keeping=keeping)
     while (turn := attempt.turns.pop()) is not None:
         name = turn.job.id
         if not attempt.is_over_quota(turn):

@@ -196,10 +196,12 @@ def shut(space: Space, masks: Masks) -> None:
 
 def masks_of(space: Space, nodes: Iterable[str]) -> dict[int, int]:
     """The nodes that the inventory still has, as masks."""
+    topology = space.topology
+    index_of, domain_of, domains = topology.index, topology.domain_of, topology.domains
     masks: dict[int, int] = {}
     for name in nodes:
-        index = space.topology.index.get(name)
+        index = index_of.get(name)
         if index is not None:
-            domain, bit = space.locate(index)
-            masks[domain] = masks.get(domain, 0) | bit
+            domain = domain_of[index]
+            masks[domain] = masks.get(domain, 0) | 1 << index - domains[domain].first
     return masks

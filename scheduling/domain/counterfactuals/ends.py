@@ -19,9 +19,13 @@ def ends(question: Question) -> Counterfactual | None:
 
 
 def _as_reserved(question: Question) -> Counterfactual | None:
-    """The answer that the nodes give which are kept for the job, or which would be."""
+    """The answer that the nodes give which are kept for the job or would be, by what is kept for others now, else by what will be."""
+    return _beside(question, keeping=False) or _beside(question, keeping=True)
+
+
+def _beside(question: Question, *, keeping: bool) -> Counterfactual | None:
     trial = question.fork()
-    for _ in placements(trial, until=question.job.id):
+    for _ in placements(trial, until=question.job.id, keeping=keeping):
         pass
     kept = trial.kept.get(question.job.id)
     outlook = None if kept is not None else earliest_start(trial, question.job)
@@ -56,7 +60,9 @@ def _searched(question: Question) -> Counterfactual | None:
 def _do(question: Question, jobs: Sequence[Job], at: Instant) -> bool:
     """Whether the job starts at that time if these alone have ended, and if all have that should have by then: others ask for that room."""
     due = [job for end, job in question.shared.by_end if end <= at]
-    return question.starts(gone(jobs), at=at) and (len(due) == len(jobs) or question.starts(gone(due), at=at))
+    if not question.starts(gone(jobs), at=at, likely=True):
+        return False
+    return len(due) == len(jobs) or question.starts(gone(due), at=at, likely=True)
 
 
 def _first_room(question: Question, jobs: Sequence[Job]) -> int:

@@ -18,12 +18,13 @@ from clusters.domain.job_events import NodeSwapped, SliceAssignment, SliceMoved
 from clusters.domain.space_events import SpaceReserved
 from clusters.domain.state import Job
 from clusters.domain.teams import class_of
+from scheduling.domain.counterfactuals.near import lacking, whole_shape
 from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question, gone
 from scheduling.domain.moving import Work, frees, movable_groups, names_of, price, take_away
 from scheduling.domain.placement import place_shape
 from scheduling.domain.preemption import gpus_held, may_be_preempted
 from scheduling.domain.recovery import recover_job
-from scheduling.domain.shape import Shape, shape_of, slice_shape
+from scheduling.domain.shape import Shape, slice_shape
 from scheduling.domain.tethers import tether
 from scheduling.domain.trial import Trial
 from scheduling.domain.wording import in_gpu_hours, listed
@@ -45,7 +46,7 @@ class _Option(NamedTuple):
 def moves(question: Question) -> Counterfactual | None:
     """The cheapest restartable work of one domain that has a place elsewhere and makes room by leaving."""
     question.passes = MOST_PASSES
-    shape = _shape(question)
+    shape = whole_shape(question)
     if shape is None:
         return None
     for option in sorted(_options(question, shape), key=lambda option: option[:2])[:MOST_PROOFS]:
@@ -57,24 +58,13 @@ def moves(question: Question) -> Counterfactual | None:
     return None
 
 
-def _shape(question: Question) -> Shape | None:
-    """The shape of what has no place: a request for whole nodes, or a slice of it. Work below a node makes no room by domains."""
-    state, job = question.state, question.job
-    if question.stalled:
-        size = next(len(part.nodes) for part in job.slices if part.lost)
-        return None if job.slices[0].gpus else slice_shape(state.topology, question.request, state.policy, size)
-    shape = shape_of(state.topology, question.request, state.policy)
-    return None if isinstance(shape, Refusal) or shape.gpus else shape
+class _Group(NamedTuple):
+    """What must leave together, if it does. Groups of one domain share no nodes."""
 
-
-def _lacking(question: Question, shape: Shape, domain: int) -> int:
-    """Nodes that must leave the domain at least, for one more slice to fit, or for one that is there to be whole again."""
-    space, policy = question.state.space, question.state.policy
-    kept = space.owed(domain, policy) if shape.small else 0
-    whole = min(shape.sizes) + max(shape.floor, kept)
-    name = question.state.topology.domains[domain].name
-    lost = [len(part.lost) for part in question.job.slices if part.lost and part.domain == name] if question.stalled else []
-    return min([whole, *lost]) - space.count[domain]
+    cost: Duration
+    names: tuple[tuple[str, int], ...]
+    nodes: int  # that come free
+    work: list[Work]
 
 
 def _options(question: Question, shape: Shape) -> list[_Option]:
@@ -82,38 +72,35 @@ def _options(question: Question, shape: Shape) -> list[_Option]:
     found: list[_Option] = []
     for name, work in question.shared.work.items():
         domain = topology.domain_index.get(name)
-        if domain is None or (lacking := _lacking(question, shape, domain)) <= 0:
+        if domain is None or (missing := lacking(question, shape, domain)) <= 0:
             continue
-        groups = [group for group in movable_groups(state, name, work) if frees(state, group)]
-        if _freed(question, groups) >= lacking:
-            cost, chosen = _cover(question, groups, lacking)
+        leaving = [(nodes, group) for group in movable_groups(state, name, work) if (nodes := frees(state, group))]
+        if sum(nodes for nodes, _ in leaving) >= missing:
+            groups = [_Group(price(state, group, question.now), names_of(group), nodes, group) for nodes, group in leaving]
+            cost, chosen = _cover(question, sorted(groups), missing)
             found.append(_Option(cost, domain, chosen))
     return found
 
 
-def _cover(question: Question, groups: Sequence[list[Work]], lacking: int) -> tuple[Duration, list[Work]]:
+def _cover(question: Question, ranked: Sequence[_Group], missing: int) -> tuple[Duration, list[Work]]:
     """Groups that free so many nodes, and their price: the cheapest alone, or the cheapest together without the needless.
 
-    All together do.
+    All together do; they come the cheapest first.
     """
-    state, now = question.state, question.now
-    ranked = sorted(((price(state, group, now), names_of(group), group) for group in groups), key=lambda each: each[:2])
-    together: list[list[Work]] = []
-    for _, _, group in ranked:
+    together: list[_Group] = []
+    freed = 0
+    for group in ranked:
         together.append(group)
-        if _freed(question, together) >= lacking:
+        freed += group.nodes
+        if freed >= missing:
             break
     for group in together[::-1]:
-        rest = [other for other in together if other is not group]
-        if _freed(question, rest) >= lacking:
-            together = rest
-    flat = [work for group in together for work in group]
-    cost = price(state, flat, now)
-    return next(((alone, group) for alone, _, group in ranked if alone < cost and frees(state, group) >= lacking), (cost, flat))
-
-
-def _freed(question: Question, groups: Sequence[list[Work]]) -> int:
-    return frees(question.state, [work for group in groups for work in group])
+        if freed - group.nodes >= missing:
+            together.remove(group)
+            freed -= group.nodes
+    flat = [work for group in together for work in group.work]
+    cost = price(question.state, flat, question.now) if len(together) > 1 else together[0].cost
+    return next(((one.cost, one.work) for one in ranked if one.cost < cost and one.nodes >= missing), (cost, flat))
 
 
 def _new_places(question: Question, option: _Option) -> list[SliceAssignment] | None:
@@ -200,7 +187,7 @@ def _victims(question: Question) -> list[Job]:
     """Work that may give way to the job, the cheapest first."""
     state, own = question.state, _priority(question, question.job)
     equals = question.stalled  # work that runs and lacks nodes goes before equal work, as plans have it
-    among = (job for job in state.jobs.values() if job is not question.job and may_be_preempted(state.policy, job))
+    among = (job for job in state.holders.values() if job is not question.job and may_be_preempted(state.policy, job))
     found = [job for job in among if _priority(question, job) < own + equals]
     return sorted(found, key=lambda job: (_lost(question, job), job.seq))
 
@@ -216,7 +203,7 @@ def _lost(question: Question, job: Job) -> Duration:
 
 def _by_domain(question: Question, victims: Sequence[Job]) -> list[list[Job]]:
     """The victims in each domain that has room for one more slice without them."""
-    shape = _shape(question)
+    shape = whole_shape(question)
     if shape is None:
         return []
     state = question.state
@@ -228,7 +215,7 @@ def _by_domain(question: Question, victims: Sequence[Job]) -> list[list[Job]]:
     for name, jobs in domains.items():
         inside = {node for job in jobs for part in job.slices if part.domain == name for node in part.nodes if node is not None}
         domain = state.topology.domain_index.get(name)
-        if domain is not None and len(inside) >= _lacking(question, shape, domain):
+        if domain is not None and len(inside) >= lacking(question, shape, domain):
             found.append(jobs)
     return found
 

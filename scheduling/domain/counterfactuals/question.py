@@ -21,14 +21,13 @@ from clusters.domain.ids import Instant
 from clusters.domain.job_events import JobPlaced
 from clusters.domain.jobs import JobRequest
 from clusters.domain.state import ClusterState, Job
-from scheduling.domain.forecast import Release
+from scheduling.domain.forecast import Release, give
 from scheduling.domain.limits import limit_of, planned_end
 from scheduling.domain.moving import Work, work_by_domain
 from scheduling.domain.preemption import gpus_held
 from scheduling.domain.queue import place_steps
 from scheduling.domain.quotas import Quotas, gpus_asked
 from scheduling.domain.recovery import recover, recover_job, recovered
-from scheduling.domain.releasing import release
 from scheduling.domain.reservations import expire, make_way
 from scheduling.domain.stalls import is_stalled
 from scheduling.domain.trial import Trial
@@ -86,7 +85,7 @@ class Shared:
     @cached_property
     def by_end(self) -> list[tuple[Instant, Job]]:
         """The other jobs that hold nodes, by when they give them back."""
-        others = (job for job in self._state.jobs.values() if job.held_nodes and job is not self._job)
+        others = (job for job in self._state.holders.values() if job is not self._job)
         held = ((planned_end(job, self._state.policy, self._now), job) for job in others)
         return sorted(held, key=lambda pair: (pair[0], pair[1].seq))
 
@@ -150,15 +149,23 @@ class Question:
         """Whether the job has room in this trial, which is spent by asking."""
         return recover_job(trial, self.job).lacks is None if self.stalled else self._room(trial, self.request)
 
-    def starts(self, change: Change | None = None, *, at: Instant | None = None) -> bool:
-        """Whether the pass places the job, in its turn, once the change is made; no, once the bound is reached."""
+    def starts(self, change: Change | None = None, *, at: Instant | None = None, likely: bool = False) -> bool:
+        """Whether the pass places the job, in its turn, once the change is made; no, once the bound is reached.
+
+        Unless it is `likely`, a pass that keeps nothing for those ahead is run first: it costs little, and mostly refuses what the real one
+        does. What it refuses is not looked at further; what it places has still to be borne out.
+        """
         if self.passes <= 0:
             return False
         self.passes -= 1
         trial = self.fork(change, at=at)
         if self.stalled:
             return any(job is self.job and found.lacks is None for job, found in recovered(trial))
-        return any(event.job == self.job.id for event in placements(trial, until=self.job.id))
+        return (likely or self._placed_in(trial.fork(), keeping=False)) and self._placed_in(trial)
+
+    def _placed_in(self, trial: Trial, *, keeping: bool = True) -> bool:
+        """Whether the pass places the job, keeping nodes for those ahead, or not."""
+        return any(event.job == self.job.id for event in placements(trial, until=self.job.id, keeping=keeping))
 
     @property
     def settled(self) -> Trial:
@@ -225,18 +232,19 @@ def gone(jobs: Sequence[Job]) -> Change:
 
     def change(trial: Trial) -> None:
         for job in jobs:
-            release(trial, job)
+            give(trial.space, trial.ends.of(job))
             trial.stopping.add(job.id)
             trial.left.add(job.id)
             team = job.request.team
             trial.given_back[team] = trial.given_back.get(team, 0) + gpus_held(trial.state, job)
+        trial.forget_views()
 
     return change
 
 
-def placements(trial: Trial, until: str = "") -> Iterator[JobPlaced]:
-    """What the pass would place, in its order, to the turn of a job or to the end."""
-    steps = chain(recover(trial), expire(trial), make_way(trial), place_steps(trial, telling=False, until=until))
+def placements(trial: Trial, until: str = "", *, keeping: bool = True) -> Iterator[JobPlaced]:
+    """What the pass would place, in its order, to the turn of a job or to the end; keeping nodes for others meanwhile, or not."""
+    steps = chain(recover(trial), expire(trial), make_way(trial), place_steps(trial, telling=False, keeping=keeping, until=until))
     for event in chain.from_iterable(steps):
         if isinstance(event, JobPlaced):
             yield event

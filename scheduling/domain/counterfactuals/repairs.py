@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from clusters.domain.books import Condition
 from clusters.domain.state import Node
+from scheduling.domain.counterfactuals.near import lacking, whole_shape
 from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question
 from scheduling.domain.trial import Trial
 from scheduling.domain.wording import listed
@@ -20,10 +21,12 @@ Nodes = tuple[int, ...]
 
 def repairs(question: Question) -> Counterfactual | None:
     """The fewest nodes, up to two, whose return alone lets the job start; of several, those that take but a word, then by place."""
-    out = _out_of_service(question)
+    out = _of_use(question, _out_of_service(question))
     for nodes in _enough(question, out):
         if question.starts(_back([nodes])):
             return _told(question, nodes)
+        if not question.passes:
+            break
     return None
 
 
@@ -40,6 +43,12 @@ def _out_of_service(question: Question) -> list[Nodes]:
             found.setdefault((topology.domain_of[index], node.gpus), []).append((not _takes_a_word(node), index))
     firsts = sorted(sorted(nodes)[:2] for nodes in found.values())
     return [tuple(index for _, index in nodes) for nodes in firsts]
+
+
+def _of_use(question: Question, out: Sequence[Nodes]) -> list[Nodes]:
+    """Those whose domain would hold one more slice with them."""
+    shape, domain_of = whole_shape(question), question.state.topology.domain_of
+    return [nodes for nodes in out if shape is None or lacking(question, shape, domain_of[nodes[0]], len(nodes)) <= 0]
 
 
 def _may_return(node: Node) -> bool:
