@@ -137,24 +137,25 @@ class Machines:
         for node in self._repairs.take(at):
             machine = self._machines[node]
             if machine.in_repair:
-                yield _id(node, machine.failures, "repaired"), RepairFinished(node=node)
+                yield _id(node, machine.failures, "repaired", at), RepairFinished(node=node)
             else:
-                yield _id(node, machine.failures, "repair"), RepairStarted(node=node)
+                yield _id(node, machine.failures, "repair", at), RepairStarted(node=node)
         for node in self._checks.take(at):
-            yield self._answer(node)
+            yield self._answer(node, at)
         while self.faults is not None and self.faults.at is not None and self.faults.at <= at:
             node = self.faults.node
             self.faults.advance()
             if not self.is_down(node):
                 number = self._machines[node].failures + 1
-                yield _id(node, number, "failed"), NodeFailed(node=node, reason="hardware fault")
+                yield _id(node, number, "failed", at), NodeFailed(node=node, reason="hardware fault")
 
-    def _answer(self, node: str) -> Told:
+    def _answer(self, node: str, at: Instant) -> Told:
         machine = self._machines[node]
         passed = not is_unmended(self._options, node, machine.failures)
         detail = "the fault is gone" if passed else "the fault is still there"
-        return f"n/{node}/check/{machine.checks}", NodeChecked(node=node, number=machine.checks, passed=passed, detail=detail)
+        return _id(node, machine.checks, "check", at), NodeChecked(node=node, number=machine.checks, passed=passed, detail=detail)
 
 
-def _id(node: str, failures: int, what: str) -> str:
-    return f"n/{node}/{failures}/{what}"
+def _id(node: str, number: int, what: str, at: Instant) -> str:
+    """Numbers begin anew where a node was removed and comes back: the time tells its lives apart."""
+    return f"n/{node}/{number}/{what}/{at}"

@@ -171,3 +171,20 @@ def test_a_fleet_under_heavy_failures_keeps_every_invariant_and_loses_no_job() -
     assert {state_of(stage, job) for job in jobs} == {JobState.FINISHED}
     with stage.log.live(NAME).reading() as state:
         assert state.tally["swaps"] > 3
+
+
+def test_a_node_that_was_removed_and_comes_back_fails_is_repaired_and_checked_like_any_other() -> None:
+    stage = Stage(1, FleetOptions(failures_per_node_day=2.0))
+    lives = 3
+    for life in range(lives):
+        stage.play(START + (2 * life + 1) * DAY)
+        tell = stage.driver.fleet.told_at
+        names = [f"r001-n{number:02d}" for number in range(1, 7)]
+        stage.log.append_facts(NAME, [NewEvent(NodeRemoved(node=name, reason="sold"), tell, "user:op", f"{life}/{name}") for name in names])
+        stage.play(START + (2 * life + 2) * DAY)
+        back = [NodeRegistered(node=name, rack="r001", domain="r001", gpus=4) for name in names]
+        stage.log.append_facts(NAME, [NewEvent(node, tell, "import", f"{life}/{node.node}") for node in back])
+    stage.play(START + 2 * (lives + 1) * DAY)
+    failures = [payload.node for _, payload in stage.told("NodeFailed") if isinstance(payload, NodeFailed)]
+    assert failures.count("r001-n01") > lives
+    assert len(stage.told("NodeChecked")) > lives
