@@ -16,6 +16,9 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+#: The last instant that anybody may name: the beginning of the year 2200. Spans can be added to it, and it still fits into 63 bits.
+LAST_INSTANT: Instant = 7_258_118_400 * SECOND
+
 
 def job_id(seq: int) -> str:
     """The id of the job whose JobSubmitted has position `seq`: `j000123`."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple
 
-from clusters.domain.ids import Instant
-from clusters.signals.model import LAST_INSTANT, Collector, Parsed, Signal, instant_of
+from clusters.domain.ids import LAST_INSTANT, Instant
+from clusters.signals.model import Collector, Parsed, Signal, instant_of
 from clusters.signals.xids import Meaning, sxid_meaning, xid_meaning
 
 CHECK = "kernel"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from clusters.domain.ids import SECOND, Instant
+from clusters.domain.ids import LAST_INSTANT, SECOND, Instant
 from clusters.domain.signals import SignalKind, SignalScope
 from clusters.inventory.names import is_name, plain
 
@@ -19,9 +19,6 @@ MAX_TEXT = 200
 MAX_EVIDENCE = 8
 #: Problems that are told; further ones are counted.
 MAX_PROBLEMS = 100
-
-#: The last instant that is taken for one: the year 2200, in microseconds.
-LAST_INSTANT: Instant = 7_258_118_400 * SECOND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

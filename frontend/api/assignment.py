@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from clusters.domain.commands import ReportCheckpoint
+from clusters.domain.ids import LAST_INSTANT
 from clusters.domain.job_events import CheckpointReported
 from frontend.accounts.access import caller_of
 from frontend.accounts.jobs import require_job
@@ -33,7 +34,7 @@ class CheckpointInput(Input):
     """Progress that was saved."""
 
     step = WholeNumber(0, MOST, help_text="up to which it was saved")
-    at_us = WholeNumber(0, MOST, required=False, help_text="cluster time at which what was saved was true; default: now")
+    at_us = WholeNumber(0, LAST_INSTANT, required=False, help_text="cluster time at which what was saved was true; default: now")
     generation = WholeNumber(0, MOST, required=False, help_text="under which it was saved; one that is no longer present is refused")
 
 

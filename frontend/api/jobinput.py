@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from clusters.domain.constraints import MAX_GROUP, MAX_LAYERS, MAX_NAME, MAX_NODES, MAX_PARTS, LevelMode
+from clusters.domain.ids import LAST_INSTANT
 from clusters.domain.jobs import MAX_AFTER, MAX_SECONDS, PRIORITY_RANGE, JobKind, OnStall, Recovery
 from frontend.api.fields import Input, OneOf, Several, SeveralInputs, Shaped, Switch, Text, WholeNumber
 
 JOB_ID = "j[0-9]{6,18}"
 SUCH_AS = "give the id of a job, such as j000123"
 MOST_GPUS = MAX_NODES * 8
-#: Instants are kept in 63 bits.
-LAST_INSTANT = 2**63 - 1
 
 
 class Size(Input):

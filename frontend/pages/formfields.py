@@ -8,12 +8,13 @@ from typing import Any
 
 from django import forms
 
-from clusters.domain.ids import SECOND
+from clusters.domain.ids import LAST_INSTANT, SECOND
 from frontend.pages.durations import seconds_of
 
 _WHOLE = "Give a whole number."
 _SPAN = "Give a time with its unit, such as 36h, 45min or 1d 12h."
 _MOMENT = "Give day and time, such as 2026-03-01T18:30."
+_BEYOND = "Give a day from 1970 to 2199."
 _LAYERS = "Give levels with their nodes, such as block 48, rack 16."
 _OFFERED = "Give one of those offered."
 _JOBS = "Give ids of jobs, such as j000123."
@@ -64,9 +65,12 @@ class MomentField(_Typed):
             return None
         try:
             at = datetime.fromisoformat(text)
-            return round(at.replace(tzinfo=at.tzinfo or UTC).timestamp()) * SECOND
+            moment = round(at.replace(tzinfo=at.tzinfo or UTC).timestamp()) * SECOND
         except (ValueError, OverflowError) as error:
             raise forms.ValidationError(_MOMENT) from error
+        if not 0 <= moment <= LAST_INSTANT:
+            raise forms.ValidationError(_BEYOND)
+        return moment
 
 
 class LayersField(_Typed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusters.domain.decision import Refusal
+from clusters.domain.ids import LAST_INSTANT
 from clusters.domain.jobs import JobRequest, JobState
 from clusters.domain.state import ClusterState
 from scheduling.domain.quotas import gpus_asked, never_within
@@ -10,7 +11,13 @@ from scheduling.domain.quotas import gpus_asked, never_within
 
 def not_admitted(state: ClusterState, request: JobRequest) -> Refusal | None:
     """Why the request cannot be taken; None where it can."""
-    return _unknown_class(state, request) or _wrong_order(state, request) or _beyond_quota(state, request)
+    return _too_late(request) or _unknown_class(state, request) or _wrong_order(state, request) or _beyond_quota(state, request)
+
+
+def _too_late(request: JobRequest) -> Refusal | None:
+    if request.not_before is None or 0 <= request.not_before <= LAST_INSTANT:
+        return None
+    return _invalid("not_before", request.not_before, "give a time before the year 2200")
 
 
 def _unknown_class(state: ClusterState, request: JobRequest) -> Refusal | None:
