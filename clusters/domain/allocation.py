@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from clusters.domain.dense import wanting_slices
 from clusters.domain.disruption import cause_of, disrupt
 from clusters.domain.errors import BrokenInvariant
 from clusters.domain.exclusive import refresh_closed
 from clusters.domain.ids import Instant
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import ACTIVE, TERMINAL
-from clusters.domain.state import REMEMBERED_JOBS, ClusterState, Job, Node, Slice, wanting_slices
+from clusters.domain.state import REMEMBERED_JOBS, ClusterState, Job, Node, Slice
 
 
 def hold_slice(state: ClusterState, job: Job, assignment: SliceAssignment) -> Slice:

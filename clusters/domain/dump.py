@@ -18,10 +18,10 @@ from clusters.domain.job_events import AfterStop
 from clusters.domain.jobs import QUEUED, JobState, load_request
 from clusters.domain.lost_work import Disruption, Loss, LossCause
 from clusters.domain.policy import load_policy
-from clusters.domain.racks import RackState, Service
+from clusters.domain.racks import Rack, RackState, Service
 from clusters.domain.reservations import Reservation
 from clusters.domain.signals import Heard, SignalKind, SignalScope
-from clusters.domain.state import ClusterState, Job, Node, Rack, Slice, is_limited, is_watched
+from clusters.domain.state import ClusterState, Job, Node, Slice, is_limited, is_watched
 
 Plain = dict[str, Any]
 

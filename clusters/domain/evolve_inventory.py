@@ -13,8 +13,8 @@ from clusters.domain.evolve_health import end_checks, rank_of, refresh_condition
 from clusters.domain.evolve_switches import nodes_of, weigh
 from clusters.domain.fabric import SWITCHES, fabric_of, mark_fabric
 from clusters.domain.health import Flag, Mark
-from clusters.domain.racks import SHUT
-from clusters.domain.state import ClusterState, Node, Rack
+from clusters.domain.racks import SHUT, Rack
+from clusters.domain.state import ClusterState, Node
 
 
 def _created(state: ClusterState, _: Event, payload: ev.ClusterCreated) -> None:

@@ -10,7 +10,8 @@ from clusters.domain.events import Event
 from clusters.domain.evolve_health import refresh_condition
 from clusters.domain.fabric import CHIPS_PER_TRAY, fabric_of, mark_fabric
 from clusters.domain.ids import Instant
-from clusters.domain.state import ClusterState, Node, Rack
+from clusters.domain.racks import Rack
+from clusters.domain.state import ClusterState, Node
 
 
 def _failed(state: ClusterState, event: Event, payload: ev.SwitchTrayFailed) -> None:

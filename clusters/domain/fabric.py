@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from clusters.domain.health import OFF, Flag, Mark
 from clusters.domain.ids import Instant
-from clusters.domain.state import Node, Rack
+from clusters.domain.racks import Rack
+from clusters.domain.state import Node
 
 #: NVSwitch chips of one switch tray of an NVL72 (NVIDIA GB200 NVL72: 9 trays, 18 chips).
 CHIPS_PER_TRAY = 2

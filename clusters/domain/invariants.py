@@ -9,6 +9,7 @@ from clusters.domain.books import Use
 from clusters.domain.books_of import domain_uses, read_books
 from clusters.domain.checks import is_broken, is_unasked
 from clusters.domain.defrag import PlanStatus
+from clusters.domain.dense import build_space
 from clusters.domain.exclusive import closed_by
 from clusters.domain.health import condition_of
 from clusters.domain.jobs import ACTIVE, QUEUED
@@ -187,7 +188,7 @@ def _exclusive_work_is_alone(state: ClusterState) -> Iterator[str]:
 
 
 def _space_is_true(state: ClusterState) -> Iterator[str]:
-    fresh = state.fresh_space()
+    fresh = build_space(state)
     for name in Space.COMPARED:
         kept, built = getattr(state.space, name), getattr(fresh, name)
         if name == "wants":

@@ -1,4 +1,4 @@
-"""Which work a rack takes."""
+"""Racks, and which work they take."""
 
 from __future__ import annotations
 
@@ -33,3 +33,17 @@ class Service:
 
 
 OPEN = Service(state=RackState.OPEN)
+
+
+class Rack:
+    """Where nodes are drawn; keeps its identity while nodes come and go."""
+
+    __slots__ = ("block", "fabric_gbps", "lost_chips", "name", "service", "switch_trays")
+
+    def __init__(self, name: str, block: str, switch_trays: int, fabric_gbps: int | None = None) -> None:
+        self.name = name
+        self.block = block
+        self.switch_trays = switch_trays
+        self.lost_chips: dict[tuple[int, int], str] = {}  # (switch tray, chip of it), both from 1 -> why
+        self.service = OPEN  # which work it takes
+        self.fabric_gbps = fabric_gbps  # gigabits a second of each GPU's own port to the network

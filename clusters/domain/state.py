@@ -9,7 +9,7 @@ from __future__ import annotations
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.clock import Clock
 from clusters.domain.defrag import ActivePlan, Disturbed, RoomRequest
-from clusters.domain.exclusive import closed_domains
+from clusters.domain.dense import build_space
 from clusters.domain.health import SCHEDULER, Flag, Marks
 from clusters.domain.ids import Instant
 from clusters.domain.incidents import Breaker, Incident
@@ -18,11 +18,11 @@ from clusters.domain.jobs import ACTIVE, TERMINAL, JobRequest, JobState
 from clusters.domain.lost_work import Disruption, Loss
 from clusters.domain.policy import Policy
 from clusters.domain.queue import Line, Queue
-from clusters.domain.racks import OPEN
+from clusters.domain.racks import Rack
 from clusters.domain.reservations import Reservation
 from clusters.domain.signals import Heard, SignalKind
-from clusters.domain.space import Space, last_failures
-from clusters.domain.topology import Site, Topology, build_topology
+from clusters.domain.space import Space
+from clusters.domain.topology import Topology
 from clusters.domain.usage import Usage
 
 #: Ended jobs that are remembered by name and outcome, so that a late command gets a true answer. All of them are in the log.
@@ -98,20 +98,6 @@ class Node:
     def in_service(self) -> bool:
         """Whether it is well, as far as anybody knows, and not in doubt after a repair."""
         return self.condition in PLACEABLE and self.unchecked is None
-
-
-class Rack:
-    """Where nodes are drawn; keeps its identity while nodes come and go."""
-
-    __slots__ = ("block", "fabric_gbps", "lost_chips", "name", "service", "switch_trays")
-
-    def __init__(self, name: str, block: str, switch_trays: int, fabric_gbps: int | None = None) -> None:
-        self.name = name
-        self.block = block
-        self.switch_trays = switch_trays
-        self.lost_chips: dict[tuple[int, int], str] = {}  # (switch tray, chip of it), both from 1 -> why
-        self.service = OPEN  # which work it takes
-        self.fabric_gbps = fabric_gbps  # gigabits a second of each GPU's own port to the network
 
 
 class Slice:
@@ -280,7 +266,7 @@ class ClusterState:
     def space(self) -> Space:
         """The dense state; built on first use after the inventory changed."""
         if self._space is None:
-            self._space = self.fresh_space()
+            self._space = build_space(self)
         return self._space
 
     @property
@@ -291,40 +277,6 @@ class ClusterState:
     def drop_space(self) -> None:
         """The inventory changed: indexes are no longer valid."""
         self._space = None
-
-    def fresh_space(self) -> Space:
-        """The dense state built from nodes, jobs and reservations alone."""
-        space = Space(build_topology(self._site(node) for node in self.nodes.values()))
-        space.at = self.seq
-        space.stamp = [self.seq] * len(space.stamp)
-        for index, site in enumerate(space.topology.nodes):
-            self._fill(space, index, self.nodes[site.name])
-        failed = (self.nodes[site.name].failed_at for site in space.topology.nodes)
-        space.failures = last_failures(zip(failed, space.topology.domain_of, strict=True))
-        space.closed = closed_domains(self, space.topology)
-        for reservation in self.reservations.values():
-            for name in reservation.nodes:
-                if name in space.topology.index:
-                    space.reserve(space.topology.index[name])
-        for job in self.jobs.values():
-            for number in wanting_slices(job):
-                domain = space.topology.domain_index.get(job.slices[number].domain)
-                if domain is not None:
-                    space.add_want(domain, job.request.spares)
-        return space
-
-    def _fill(self, space: Space, index: int, node: Node) -> None:
-        space.set_placeable(index, node.placeable, degraded=node.condition is Condition.DEGRADED)
-        if node.failures >= self.policy.offender_failures:
-            space.set_offender(index)
-        if node.job:
-            space.take(index)
-        for gpus in node.shares.values():
-            space.take_gpus(index, gpus)
-
-    def _site(self, node: Node) -> Site:
-        rack = self.racks.get(node.rack)
-        return Site(name=node.name, block=rack.block if rack else "", rack=node.rack, domain=node.domain, gpus=node.gpus)
 
 
 def is_watched(node: Node) -> bool:
@@ -337,8 +289,3 @@ def is_watched(node: Node) -> bool:
 def is_limited(job: Job) -> bool:
     """Whether the job's time limit runs: from when its work first ran everywhere until it no longer wants its nodes."""
     return job.request.time_limit_s is not None and job.started_at is not None and job.state in ACTIVE
-
-
-def wanting_slices(job: Job) -> range:
-    """The slices for which their domains owe spares: those of a placed job on more than one node."""
-    return range(len(job.slices) if job.state in ACTIVE and job.width > 1 else 0)

@@ -11,8 +11,8 @@ import msgspec
 from clusters.domain.books_of import domain_uses, holder_of
 from clusters.domain.errors import UnknownSubject
 from clusters.domain.fabric import fabric_of
-from clusters.domain.racks import OPEN
-from clusters.domain.state import ClusterState, Node, Rack
+from clusters.domain.racks import OPEN, Rack
+from clusters.domain.state import ClusterState, Node
 from frontend.live.layout import RackSpan
 from frontend.selectors.clusters import layout_of, now_of
 from scheduling.domain.rack_states import jobs_on, last_end

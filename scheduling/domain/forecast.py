@@ -13,11 +13,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from clusters.domain.decision import Refusal
+from clusters.domain.dense import wanting_slices
 from clusters.domain.exclusive import closed_by
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobRequest
 from clusters.domain.space import Space
-from clusters.domain.state import Job, Slice, wanting_slices
+from clusters.domain.state import Job, Slice
 from scheduling.domain.limits import LAUNCH, STOP, planned_end, run_time
 from scheduling.domain.placement import Placement
 from scheduling.domain.views import Closure, Masks, masks_of

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from clusters.domain.dense import wanting_slices
 from clusters.domain.exclusive import closed_by
 from clusters.domain.ids import HOUR
-from clusters.domain.state import Job, wanting_slices
+from clusters.domain.state import Job
 from scheduling.domain.trial import Trial
 
 #: So long space is kept for the job that it was freed for: evicted work has stopped long before, or something is wrong.

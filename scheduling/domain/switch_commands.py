@@ -5,7 +5,8 @@ from __future__ import annotations
 from clusters.domain.commands import MarkSwitch, SwitchVerb
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.fabric import CHIPS_PER_TRAY
-from clusters.domain.state import ClusterState, Rack
+from clusters.domain.racks import Rack
+from clusters.domain.state import ClusterState
 from clusters.domain.switch_events import SwitchTrayFailed, SwitchTrayRepaired
 
 
