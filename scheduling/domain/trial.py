@@ -9,7 +9,7 @@ from collections import Counter
 from copy import copy
 from functools import cached_property
 
-from clusters.domain.books import Condition
+from clusters.domain.books import PLACEABLE
 from clusters.domain.decision import Refusal
 from clusters.domain.evolve_space import reservation_of
 from clusters.domain.ids import SECOND, Instant
@@ -24,7 +24,7 @@ from scheduling.domain.feasibility import could_never_fit, whole_space
 from scheduling.domain.forecast import Ends, Release
 from scheduling.domain.limits import ends_by
 from scheduling.domain.placement import Placement, place
-from scheduling.domain.refusals import INFEASIBLE, with_conditions
+from scheduling.domain.refusals import INFEASIBLE, UNCHECKED, with_conditions
 from scheduling.domain.views import Views
 
 
@@ -178,8 +178,9 @@ class Trial:
         return self.space.failed_since(self.now - self.policy.incident_memory_s * SECOND)
 
     @cached_property
-    def _conditions(self) -> Counter[Condition]:
-        return Counter(node.condition for node in self.state.nodes.values())
+    def _conditions(self) -> Counter[str]:
+        nodes = self.state.nodes.values()
+        return Counter(UNCHECKED if node.unchecked is not None and node.condition in PLACEABLE else node.condition for node in nodes)
 
     @cached_property
     def _whole(self) -> Space:

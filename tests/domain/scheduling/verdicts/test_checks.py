@@ -25,11 +25,12 @@ from clusters.domain.health_events import (
 )
 from clusters.domain.ids import MINUTE
 from clusters.domain.inventory_events import NodeRemoved
-from clusters.domain.job_events import NodeSwapped, SliceStalled
+from clusters.domain.job_events import JobBlocked, NodeSwapped, SliceStalled
 from clusters.domain.jobs import JobState
 from clusters.domain.policy import Policy
 from clusters.domain.state import NO_ENGINE, Node
 from scheduling.domain.decide import decide
+from scheduling.domain.refusals import explain
 from tests.support.world import World, ask, racks
 
 NODE = "r1-n1"
@@ -60,7 +61,9 @@ def test_a_repaired_node_takes_no_work_until_its_check_has_passed() -> None:
     assert (books.condition[Condition.HEALTHY], books.use[Use.OUT]) == (18, 1)
     assert told.run_pass() == [NodeCheckRequested(node=NODE, number=1)]
     told.submit(ask(18))
-    assert "JobPlaced" not in [kind.__name__ for kind in kinds(told.run_pass())]
+    (blocked,) = told.run_pass()
+    assert isinstance(blocked, JobBlocked)
+    assert "; 1 node waiting for a check; " in explain(Refusal(code=blocked.code, counts=blocked.counts))
     told.add(NodeChecked(node=NODE, number=1, passed=True, detail="all tests"))
     assert (node.unchecked, node.placeable) == (None, True)
     assert [kind.__name__ for kind in kinds(told.run_pass())] == ["JobPlaced"]
