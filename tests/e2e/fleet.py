@@ -109,3 +109,9 @@ def press(page: Page, button: str, reason: str = "") -> None:
         dialog.get_by_label("Reason").fill(reason)
     dialog.locator("[data-confirm-yes]").click()
     expect(dialog).not_to_be_visible()
+
+
+def fits(page: Page) -> None:
+    """Nothing of the page lies beside the window."""
+    width, room = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert width <= room

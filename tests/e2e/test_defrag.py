@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.e2e.fleet import API, FLEET, live, open_live, press, say
+from tests.e2e.fleet import API, FLEET, fits, live, open_live, press, say
 from tests.e2e.test_launch import submit
 
 pytestmark = pytest.mark.e2e
@@ -84,6 +84,10 @@ def test_a_blocked_job_is_freed_through_the_page(hasty: Page, window: BrowserCon
     moves = page.get_by_role("region", name="Moves, in order").locator("tbody tr")
     expect(moves).to_have_count(3)
     victims = [text.split()[0] for text in moves.locator("td:nth-of-type(1)").all_inner_texts()]
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    fits(page)
+    page.set_viewport_size({"width": 1280, "height": 900})
 
     press(page, "#plan-approve")
     expect(page.locator("[data-plan-status=finished]")).to_be_visible()

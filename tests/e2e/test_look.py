@@ -42,14 +42,6 @@ def test_pages_follow_the_scheme_of_the_system(tab: Page, name: str, scheme: Lit
     assert (lightness > 0.5) is (scheme == "light")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_telephone_shows_pages_without_scrolling_sideways(tab: Page, name: str) -> None:
-    tab.set_viewport_size({"width": 390, "height": 844})
-    open_live(tab, PAGES[name])
-    width, room = tab.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert width <= room == 390
-
-
 def test_the_theme_can_be_chosen_and_is_remembered(tab: Page) -> None:
     tab.emulate_media(color_scheme="light")
     open_live(tab, FLEET)
