@@ -29,6 +29,7 @@ class Size(Input):
     mode = OneOf(LevelMode, default=LevelMode.ANY.value, help_text="how strictly it keeps to one group of the level")
     exclusive = Switch(default=False, help_text="no other work in its domains")
     time_limit_s = WholeNumber(1, MAX_SECONDS, required=False, allow_null=True, help_text="work that runs longer is stopped, and fails")
+    team = Text(MAX_NAME, default="", help_text="whose quota it counts against")
 
 
 class LayerInput(Input):
@@ -71,7 +72,6 @@ class JobInput(Wanted):
 
     name = Text(MAX_NAME, least=1)
     kind = OneOf(JobKind)
-    team = Text(MAX_NAME, default="")
     priority = WholeNumber(*PRIORITY_RANGE, default=0)
     priority_class = Text(MAX_NAME, default="", help_text="a class of the policy; its first if left out")
     restartable = Switch(required=False, help_text="true, but for interactive jobs")

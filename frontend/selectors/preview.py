@@ -14,6 +14,7 @@ from scheduling.domain.parallelism.advice import better_slice
 from scheduling.domain.parallelism.cluster import fleet_of
 from scheduling.domain.refusals import explain
 from scheduling.domain.trial import Trial
+from scheduling.domain.waiting import would_wait
 
 
 class Forecast(msgspec.Struct, frozen=True):
@@ -21,7 +22,9 @@ class Forecast(msgspec.Struct, frozen=True):
 
     slices: tuple[int, ...]  # nodes of each slice, larger first; empty for work below a node
     gpus: int  # of one node, for work below a node; else 0
-    fits_now: bool  # there is room; jobs before it in the queue may still take it
+    fits_now: bool  # there is room, and its team may have so much; jobs before it in the queue may still take it
+    code: str  # why it would wait; "" where it fits now
+    counts: dict[str, int | str]  # the reasons in numbers, as for a job that waits
     text: str
 
 
@@ -30,9 +33,10 @@ def forecast(state: ClusterState, request: JobRequest) -> Forecast | Refusal:
     cut = not_admitted(state, request) or preview(state, request)
     if isinstance(cut, Refusal):
         return cut
-    room = Trial(state, now_of(state)).place(request)
-    now = f"would wait now: {explain(room)}" if isinstance(room, Refusal) else "there is room now"
-    return Forecast(cut.slices, cut.gpus, not isinstance(room, Refusal), f"{cut.text}; {now}{_better(state, request, cut.slices)}")
+    wait = would_wait(Trial(state, now_of(state)), request)
+    now = f"would wait now: {explain(wait)}" if wait else "there is room now"
+    text = f"{cut.text}; {now}{_better(state, request, cut.slices)}"
+    return Forecast(cut.slices, cut.gpus, wait is None, wait.code if wait else "", dict(wait.counts) if wait else {}, text)
 
 
 def _better(state: ClusterState, request: JobRequest, slices: tuple[int, ...]) -> str:

@@ -6,7 +6,7 @@ row of their own lend: others come and go, and what they left would be lent with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from clusters.domain.decision import Refusal
@@ -26,10 +26,13 @@ def gpus_asked(request: JobRequest, gpus_per_node: int) -> int:
 
 
 def never_within(policy: Policy, team: str, asked: int) -> int | None:
-    """The most GPUs the team could ever have, if that is less than it asks for."""
+    """The most GPUs the team could ever have under the policy, its quota and all that others could lend it, if it asks for more."""
     quota = _quota_of({row.team: row for row in policy.quotas}, team)
-    most = None if quota is None or quota.borrow is None else quota.gpus + quota.borrow
-    return None if most is None or asked <= most else most
+    if quota is None:
+        return None
+    lent = sum(row.gpus for row in policy.quotas if row.team not in (team, EVERY_OTHER))
+    most = quota.gpus + (lent if quota.borrow is None else min(lent, quota.borrow))
+    return None if asked <= most else most
 
 
 class Standing(NamedTuple):
@@ -74,6 +77,10 @@ class Quotas:
     def of(self, team: str) -> Quota | None:
         """The quota that holds for the team; None = all."""
         return _quota_of(self._rows, team)
+
+    def lenders(self) -> set[str]:
+        """The teams that have a quota of their own, of which others may borrow."""
+        return self._rows.keys() - {EVERY_OTHER}
 
     def used(self, team: str) -> int:
         """GPUs that the team has now. Counted only where there are quotas."""
@@ -135,12 +142,17 @@ class Quotas:
 
 def terms_now(state: ClusterState, job: Job, now: Instant) -> Refusal | None:
     """What keeps a waiting job from its turn, whatever room there is: other jobs, the time, its team's quota."""
-    if job.awaits:
-        return waits_for_jobs(job.awaits)
-    start = job.request.not_before
+    return terms_of(state, job.request, job.awaits, now)
+
+
+def terms_of(state: ClusterState, request: JobRequest, awaits: Collection[str], now: Instant) -> Refusal | None:
+    """The same for a request that comes after these jobs, which have not finished."""
+    if awaits:
+        return waits_for_jobs(awaits)
+    start = request.not_before
     if start is not None and start > now:
         return waits_for_time(start)
-    return Quotas(state).refusal(job.request.team, gpus_asked(job.request, state.topology.usual_gpus))
+    return Quotas(state).refusal(request.team, gpus_asked(request, state.topology.usual_gpus))
 
 
 def _quota_of(rows: dict[str, Quota], team: str) -> Quota | None:

@@ -27,12 +27,15 @@ def waits_for_time(start: Instant) -> Refusal:
 
 
 def quota_words(counts: Mapping[str, int | str]) -> list[str]:
-    """E.g. "team vision uses 64 of its 72 GPUs and asks for 16; it could borrow 4"."""
-    team = f"team {counts['team']}" if counts["team"] else "who names no team"
-    return [
-        f"{team} uses {counts['used']} of its {counts['quota']} GPUs and asks for {counts['asked']}",
+    """E.g. "held by the quota of team vision: 64 of 72 GPUs in use, and it asks for 16; it could borrow 4"."""
+    team = f"team {counts['team']}" if counts["team"] else "work of no team"
+    words = [
+        f"held by the quota of {team}: {counts['used']} of {counts['quota']} GPUs in use, and it asks for {counts['asked']}",
         f"it could borrow {counts['could_borrow']}",
     ]
+    if "most" in counts:
+        words.append(f"it may never have more than {counts['most']}, so nothing but another policy, or asking for less, starts it")
+    return words
 
 
 def held_words(counts: Mapping[str, int | str]) -> list[str]:

@@ -6,11 +6,11 @@ The log tells a refusal when its code changes; its counts grow old with every jo
 from __future__ import annotations
 
 from clusters.domain.decision import Refusal
-from clusters.domain.jobs import QUEUED, JobState
+from clusters.domain.jobs import QUEUED, TERMINAL, JobRequest, JobState
 from clusters.domain.state import Job
-from scheduling.domain.quotas import terms_now
+from scheduling.domain.quotas import never_within, terms_now, terms_of
 from scheduling.domain.stalls import is_stalled, stalled_now
-from scheduling.domain.terms import HELD
+from scheduling.domain.terms import HELD, QUOTA
 from scheduling.domain.trial import Trial
 
 
@@ -33,9 +33,28 @@ def counted(trial: Trial, job: Job) -> Refusal | None:
     """What keeps a job of the queue from its turn or from nodes, whether it has been told or not; None where there is room for it."""
     terms = terms_now(trial.state, job, trial.now)
     if terms is not None:
-        return terms
+        return _with_most(trial, job, terms)
     outcome = trial.place(job.request, job)
     return trial.final(job.request, outcome, job) if isinstance(outcome, Refusal) else None
+
+
+def would_wait(trial: Trial, request: JobRequest) -> Refusal | None:
+    """The same for a request that nobody has submitted yet."""
+    jobs = trial.state.jobs
+    awaits = [name for name in request.after if name in jobs and jobs[name].state not in TERMINAL]
+    terms = terms_of(trial.state, request, awaits, trial.now)
+    if terms is not None:
+        return terms
+    outcome = trial.place(request)
+    return trial.final(request, outcome) if isinstance(outcome, Refusal) else None
+
+
+def _with_most(trial: Trial, job: Job, terms: Refusal) -> Refusal:
+    """A refusal for the quota, with the most that the team could ever have where that is too little: the policy has changed meanwhile."""
+    if terms.code != QUOTA:
+        return terms
+    most = never_within(trial.policy, job.request.team, int(terms.counts["asked"]))
+    return terms if most is None else Refusal(code=QUOTA, counts={**terms.counts, "most": most})
 
 
 def counted_apart(trial: Trial, job: Job) -> Refusal | None:

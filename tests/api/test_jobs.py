@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from scheduling.services import run_pass
+from clusters.domain.policy import Policy
+from clusters.domain.teams import Quota
+from scheduling.services import policy_change, run_pass
 from tests.api.calls import Api, job
 from tests.support.lab import finish, project_all
 
@@ -183,6 +185,21 @@ def test_the_preview_cuts_as_the_engine_does(user: Api, cluster: str) -> None:
     assert (later["slices"], later["fits_now"]) == ([12, 12], False)
     assert "would wait now: needs 2 slices of 12" in later["text"]
     assert user.get(f"{JOBS}preview/?gpus=2").body["gpus"] == 2
+
+
+def test_the_preview_says_what_a_quota_holds_as_the_pass_does(user: Api, cluster: str) -> None:
+    policy = Policy(quotas=(Quota(team="red", gpus=128, borrow=0),))
+    assert policy_change(cluster=cluster, policy=policy, expected=1, by="op", reason="teams") is None
+    submit(user, nodes=24, team="red")
+    run_pass(cluster)
+    foreseen = user.post(f"{JOBS}preview/", {"nodes": 16, "team": "red"}).body
+    assert (foreseen["fits_now"], foreseen["code"], foreseen["counts"]["used"]) == (False, "quota", 96)
+    waiting = submit(user, nodes=16, team="red")
+    run_pass(cluster)
+    told = user.get(f"{JOBS}{waiting}/").body["waiting"]
+    assert told["text"] == "held by the quota of team red: 96 of 128 GPUs in use, and it asks for 64; it could borrow 0"
+    assert foreseen["text"].endswith(f"would wait now: {told['text']}")
+    assert (told["code"], told["counts"]) == (foreseen["code"], foreseen["counts"])
 
 
 def test_the_preview_says_what_can_never_be(user: Api, cluster: str) -> None:

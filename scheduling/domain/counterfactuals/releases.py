@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate
 
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import JobState
@@ -11,7 +11,7 @@ from clusters.domain.state import Job
 from scheduling.domain.counterfactuals.question import Counterfactual, Kind, Question, gone, placements
 from scheduling.domain.limits import planned_end
 from scheduling.domain.preemption import gpus_held
-from scheduling.domain.quotas import Quotas, gpus_asked
+from scheduling.domain.quotas import Quotas, gpus_asked, never_within
 from scheduling.domain.trial import Trial
 from scheduling.domain.wording import about, listed, many
 
@@ -53,27 +53,28 @@ def time_come(question: Question) -> Counterfactual | None:
 
 
 def team_uses_less(question: Question) -> Counterfactual | None:
-    """Its team held less, where its quota is in the way: the work of the team that ends first, as much as it takes."""
+    """Its team held less, where its quota is in the way, or those that lend to it did: the work that ends first, as much as it takes."""
     state, team = question.state, question.request.team
-    refusal = Quotas(state).refusal(team, gpus_asked(question.request, state.topology.usual_gpus))
-    if refusal is None:
+    asked, quotas = gpus_asked(question.request, state.topology.usual_gpus), Quotas(state)
+    if quotas.short(team, asked) is None or never_within(state.policy, team, asked) is not None:
         return None
-    counts = refusal.counts
-    fewer = int(counts["asked"]) - max(0, int(counts["quota"]) - int(counts["used"])) - int(counts["could_borrow"])
-    own = [job for job in state.jobs.values() if job.held_nodes and job.request.team == team]
-    ending = sorted(own, key=lambda job: (_end(question, job), job.seq))
-    freed = list(accumulate(gpus_held(state, job) for job in ending))
-    for count, gpus in enumerate(freed, 1):
-        if gpus >= fewer and question.starts(gone(ending[:count]), at=_end(question, ending[count - 1])):
-            return _told_quota(question, ending[:count], gpus)
+    for teams in ({team}, {team} | quotas.lenders()):
+        ending = [(at, job) for at, job in question.shared.by_end if job.request.team in teams]
+        freed: Counter[str] = Counter()
+        for count, (at, job) in enumerate(ending, 1):
+            freed[job.request.team] += gpus_held(state, job)
+            jobs = [other for _, other in ending[:count]]
+            if Quotas(state, freed).short(team, asked) is None and question.starts(gone(jobs), at=at):
+                return _told_quota(question, jobs, freed, at)
     return None
 
 
-def _told_quota(question: Question, jobs: Sequence[Job], gpus: int) -> Counterfactual:
-    team, names, at = question.request.team, tuple(job.id for job in jobs), _end(question, jobs[-1])
-    whose = f"team {team}" if team else "work of no team"
+def _told_quota(question: Question, jobs: Sequence[Job], freed: Counter[str], at: Instant) -> Counterfactual:
+    team, names, gpus = question.request.team, tuple(job.id for job in jobs), freed.total()
+    whose = listed([f"team {name}" if name else "work of no team" for name in sorted(freed)])
+    have = "has" if len(freed) == 1 else "have"
     when = f" in about {about(at - question.now)}," if at > question.now else ""
-    text = f"it starts{when} when {whose} has freed {many(gpus, 'GPU')}, those of {listed(names)}"
+    text = f"it starts{when} when {whose} {have} freed {many(gpus, 'GPU')}, those of {listed(names)}"
     return Counterfactual(kind=Kind.QUOTA, text=text, params={"team": team, "gpus": gpus, "jobs": names}, at=at)
 
 

@@ -54,7 +54,7 @@ def test_the_reason_reads_as_a_sentence_and_is_counted_anew_when_asked() -> None
     world.run_pass()
     refusal = refusal_now(Trial(world.state, 0), world.job(name))
     assert refusal is not None
-    assert explain(refusal) == "team a uses 16 of its 16 GPUs and asks for 8; it could borrow 4"
+    assert explain(refusal) == "held by the quota of team a: 16 of 16 GPUs in use, and it asks for 8; it could borrow 4"
     world.run(ask(1, team="b"))
     again = refusal_now(Trial(world.state, 0), world.job(name))
     assert again is not None
@@ -74,7 +74,8 @@ def test_the_star_stands_for_each_team_without_a_row_and_for_work_of_no_team() -
 def test_a_team_of_the_star_lends_nothing() -> None:
     world = world_of(Quota(team="*", gpus=16))
     world.run(ask(1, team="x"))
-    name = world.submit(ask(5, team="y"))
+    world.run(ask(3, team="y"))
+    name = world.submit(ask(2, team="y"))
     world.run_pass()
     assert (world.job(name).blocked, world.job(name).counts["could_borrow"]) == ("quota", 0)
 
@@ -86,7 +87,7 @@ def test_a_team_without_any_quota_may_use_all() -> None:
 
 @pytest.mark.parametrize("many", [False, True])
 def test_what_could_never_be_within_quota_and_loan_is_refused_at_once(many: bool) -> None:
-    world = world_of(Quota(team="a", gpus=16, borrow=8))
+    world = world_of(Quota(team="a", gpus=16, borrow=8), Quota(team="b", gpus=64))
     request = ask(7, team="a")
     outcome = world.do(SubmitJobs(requests=(ask(1), request), by="ada") if many else SubmitJob(request=request, by="ada"))
     assert isinstance(outcome, Refusal)

@@ -1,0 +1,70 @@
+"""Loans of quota: refused where nobody could ever give them, waited for where somebody may, and told alike before and after submission."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clusters.domain.commands import ChangePolicy, ReleaseJob, SubmitJob
+from clusters.domain.decision import Decision, Refusal
+from clusters.domain.policy import Policy
+from clusters.domain.teams import Quota
+from scheduling.domain.counterfactuals import Kind, counterfactuals
+from scheduling.domain.refusals import explain
+from scheduling.domain.trial import Trial
+from scheduling.domain.waiting import refusal_now, would_wait
+from scheduling.domain.why import why
+from tests.domain.scheduling.counterfactuals.applying import comes_true
+from tests.support.world import World, ask, racks
+
+
+def world_of(*quotas: Quota) -> World:
+    return World(racks(4), Policy(quotas=quotas))
+
+
+def test_what_no_loan_could_ever_cover_is_refused_when_it_is_submitted() -> None:
+    """Nobody has anything to lend: with no limit of its own the loan would be waited for for ever."""
+    world = world_of(Quota(team="a", gpus=16))
+    refusal = world.do(SubmitJob(request=ask(8, team="a"), by="ada"))
+    assert isinstance(refusal, Refusal)
+    assert refusal.message == "nodes: team a may have at most 16 GPUs, borrowed ones included"
+    world = world_of(Quota(team="a", gpus=16), Quota(team="b", gpus=16), Quota(team="*", gpus=64))
+    world.submit(ask(8, team="a"))
+    assert isinstance(world.do(SubmitJob(request=ask(9, team="a"), by="ada")), Refusal), "teams of the star lend nothing"
+
+
+def test_a_job_that_only_another_policy_starts_is_told_so() -> None:
+    world = world_of(Quota(team="a", gpus=64))
+    name = world.submit(ask(8, team="a", held=True))
+    policy = replace(world.state.policy, quotas=(Quota(team="a", gpus=16, borrow=0),))
+    assert isinstance(world.do(ChangePolicy(policy=policy, expected=1, by="op", reason="less")), Decision)
+    world.do(ReleaseJob(job=name, by="ada"))
+    world.settle()
+    found = why(world.state, world.job(name), world.now)
+    assert found.text.endswith("it may never have more than 16, so nothing but another policy, or asking for less, starts it")
+    assert [each.kind for each in found.counterfactuals] == [Kind.SIZE]
+
+
+def test_what_lenders_free_is_named_where_the_team_itself_has_nothing_to_free() -> None:
+    world = world_of(Quota(team="a", gpus=16), Quota(team="b", gpus=64))
+    lender = world.run(ask(16, team="b", time_limit_s=3600)).id
+    name = world.submit(ask(8, team="a"))
+    world.settle()
+    found = {each.kind: each for each in counterfactuals(world.state, world.job(name), world.now)}
+    assert found[Kind.QUOTA].params == {"team": "a", "gpus": 64, "jobs": (lender,)}
+    assert found[Kind.QUOTA].text == f"it starts in about 61 min, when team b has freed 64 GPUs, those of {lender}"
+    assert comes_true(world, name, found[Kind.QUOTA])
+
+
+def test_a_request_would_wait_for_the_same_reason_as_the_job_that_it_becomes() -> None:
+    world = world_of(Quota(team="a", gpus=64, borrow=0))
+    world.run(ask(12, team="a"))
+    foreseen = would_wait(Trial(world.state, world.now), ask(8, team="a"))
+    name = world.submit(ask(8, team="a"))
+    world.settle()
+    told = refusal_now(Trial(world.state, world.now), world.job(name))
+    assert foreseen is not None
+    assert told == foreseen
+    assert explain(foreseen) == "held by the quota of team a: 48 of 64 GPUs in use, and it asks for 32; it could borrow 0"
+    later = would_wait(Trial(world.state, world.now), ask(1, team="a", after=(name,)))
+    assert later is not None
+    assert explain(later) == f"waits for job {name} to finish"
