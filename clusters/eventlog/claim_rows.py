@@ -1,7 +1,8 @@
 """Writing claims in few statements: a decision may place hundreds of nodes, and each has a row for each GPU.
 
 Changes keep their order where it matters: whatever is claimed after a release is written after it. SQLite runs one prepared statement for
-many rows. PostgreSQL gets the columns as arrays: each round trip costs as much as the rows, and so does taking a long statement apart.
+many rows. PostgreSQL gets the columns as arrays, a row for each node: each round trip costs as much as the rows, and so does taking a long
+statement apart.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ MOST_NAMED = 3
 _CLAIM_ONE = "INSERT INTO clusters_gpuclaim (cluster_id, node, gpu, job, generation) VALUES (%s, %s, %s, %s, %s)"
 _CLAIM_ALL = """
 INSERT INTO clusters_gpuclaim (cluster_id, node, gpu, job, generation)
-SELECT %s, * FROM unnest(%s::text[], %s::smallint[], %s::text[], %s::integer[])
+SELECT %s::bigint, given.node, gpu, given.job, given.generation
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::integer[]) AS given(node, gpus, job, generation),
+unnest(given.gpus::smallint[]) AS gpu
 """
 _RELEASE_ONE = "DELETE FROM clusters_gpuclaim WHERE cluster_id = %s AND node = %s AND (%s = '' OR (job = %s AND generation <= %s))"
 _RELEASE_ALL = """
@@ -41,12 +44,13 @@ def write_claims(cursor: CursorWrapper, cluster_id: int, changes: Iterable[Chang
 
 
 def _claim(cursor: CursorWrapper, cluster_id: int, claims: Sequence[Claimed]) -> None:
-    rows = [(claim.node, gpu, claim.job, claim.generation) for claim in claims for gpu in claim.gpus]
     try:
         if cursor.db.vendor == "sqlite":
-            cursor.executemany(_CLAIM_ONE, [(cluster_id, *row) for row in rows])
+            rows = [(cluster_id, claim.node, gpu, claim.job, claim.generation) for claim in claims for gpu in claim.gpus]
+            cursor.executemany(_CLAIM_ONE, rows)
         else:
-            cursor.execute(_CLAIM_ALL, (cluster_id, *map(list, zip(*rows, strict=True))))
+            nodes = [(claim.node, f"{{{','.join(map(str, claim.gpus))}}}", claim.job, claim.generation) for claim in claims]
+            cursor.execute(_CLAIM_ALL, (cluster_id, *map(list, zip(*nodes, strict=True))))
     except IntegrityError as error:
         given = ", ".join(f"{claim.node} to {claim.job}" for claim in claims[:MOST_NAMED])
         more = f" and {len(claims) - MOST_NAMED} more" if len(claims) > MOST_NAMED else ""

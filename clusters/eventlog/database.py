@@ -40,12 +40,10 @@ class _DatabaseWriter:
         self._cursor = cursor
         self._id = cluster_id
 
-    def add(self, events: Sequence[Event]) -> None:
-        if not append_rows(self._cursor, self._id, events[-1].seq, [row_of(self._id, event) for event in events]):
+    def add(self, events: Sequence[Event], record: DecisionRecord | None = None) -> None:
+        decision = None if record is None else (events[0].seq, len(events), encode_record(record))
+        if not append_rows(self._cursor, self._id, [row_of(self._id, event) for event in events], decision):
             raise Repeated
-
-    def add_decision(self, first_seq: int, count: int, record: DecisionRecord) -> None:
-        self._cursor.execute(sql.ADD_DECISION, (self._id, first_seq, count, encode_record(record)))
 
     def change_claims(self, changes: Iterable[Change]) -> None:
         write_claims(self._cursor, self._id, changes)
@@ -71,6 +69,7 @@ class DatabaseStore:
 
     def __init__(self, alias: str) -> None:
         self._alias = alias
+        self._ids: dict[str, int] = {}  # epoch of a log -> its cluster's key
 
     @contextmanager
     def _cursor(self) -> Iterator[CursorWrapper]:
@@ -93,6 +92,7 @@ class DatabaseStore:
         """The cluster's key in the tables, and where its log stands."""
         if is_cluster_name(cluster):  # a database may choke on anything else
             for cluster_id, epoch, head in self._fetch(sql.POSITION, (cluster,)):
+                self._ids[epoch] = cluster_id
                 return cluster_id, Position(epoch, head)
         raise _unknown(cluster)
 
@@ -108,6 +108,9 @@ class DatabaseStore:
         cluster_id, position = self.locate(cluster)
         end = position.head if limit is None else min(position.head, after + limit)
         return decode_rows(self._pages(sql.READ, (cluster_id,), after, end))
+
+    def tail(self, position: Position, after: int) -> Iterator[Event]:
+        return decode_rows(self._pages(sql.READ, (self._ids[position.epoch],), after, position.head))
 
     def audit(self, cluster: str, after: int) -> Iterator[Audited]:
         cluster_id, position = self.locate(cluster)

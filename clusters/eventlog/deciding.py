@@ -114,7 +114,6 @@ class Decider:
             engine_version=ENGINE_VERSION,
             more=made.decision.more,
         )
-        writer.add(events)
-        writer.add_decision(at_seq + 1, len(events), record)
+        writer.add(events, record)
         writer.change_claims(changes(state, payloads))
         return events

@@ -24,8 +24,8 @@ class Followed(Protocol):
     def position(self, cluster: str) -> Position:
         """Where the log stands; raises UnknownCluster."""
 
-    def read(self, cluster: str, after: int) -> Iterator[Event]:
-        """Events after a position."""
+    def tail(self, position: Position, after: int) -> Iterator[Event]:
+        """Events after a position up to where the log was just told to stand."""
 
     def load_snapshot(self, cluster: str) -> ClusterState | None:
         """A state to start from."""
@@ -44,14 +44,14 @@ class LiveCluster:
     def catch_up(self) -> ClusterState:
         """Fold what was appended since; the caller holds the lock for as long as it uses the state."""
         with self.lock:
-            epoch, head = self._log.position(self.name)
+            epoch, head = position = self._log.position(self.name)
             if epoch != self._epoch or (self._state is not None and self._state.seq > head):
                 self.forget()
                 self._epoch = epoch
             if self._state is None:
                 self._state = self._log.load_snapshot(self.name) or ClusterState()
             if self._state.seq < head:
-                self.fold(self._log.read(self.name, self._state.seq))
+                self.fold(self._log.tail(position, self._state.seq))
             return self._state
 
     def fold(self, events: Iterable[Event]) -> None:

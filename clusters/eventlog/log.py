@@ -89,6 +89,10 @@ class StoredLog:
     def read(self, cluster: str, after: int = 0, limit: int | None = None) -> Iterator[Event]:
         return self._store.read(cluster, after, limit)
 
+    def tail(self, position: Position, after: int) -> Iterator[Event]:
+        """Events after a position up to where the log was just told to stand."""
+        return self._store.tail(position, after)
+
     def about(self, cluster: str, subject: str, after: int = 0) -> Iterator[Event]:
         """Nothing is about what no store can hold: text with a NUL, or with lone surrogates."""
         if "\x00" in subject or any("\ud800" <= sign <= "\udfff" for sign in subject):

@@ -48,16 +48,15 @@ class _MemoryWriter:
         self._decisions: list[tuple[int, int, DecisionRecord]] = []
         self._claims: dict[str, Holders] = {}
 
-    def add(self, events: Sequence[Event]) -> None:
+    def add(self, events: Sequence[Event], record: DecisionRecord | None = None) -> None:
         for event in events:
             key = (event.source, event.source_id)
             if key in self._log.places or key in self._places:
                 raise Repeated
             self._places[key] = event.seq
         self._events.extend(events)
-
-    def add_decision(self, first_seq: int, count: int, record: DecisionRecord) -> None:
-        self._decisions.append((first_seq, count, record))
+        if record is not None:
+            self._decisions.append((events[0].seq, len(events), record))
 
     def change_claims(self, changes: Iterable[Change]) -> None:
         for change in changes:
@@ -106,6 +105,12 @@ class MemoryStore:
         events = self._log(cluster).events
         end = len(events) if limit is None else min(len(events), after + limit)
         return (events[place] for place in range(after, end))
+
+    def tail(self, position: Position, after: int) -> Iterator[Event]:
+        for log in self._logs.values():
+            if log.epoch == position.epoch:
+                return iter(log.events[after : position.head])
+        return iter(())
 
     def audit(self, cluster: str, after: int) -> Iterator[Audited]:
         return (Audited(event.seq, event, "") for event in self.read(cluster, after, None))

@@ -46,11 +46,11 @@ class Writer(Protocol):
     def position(self) -> Position:
         """Where the log stood when the lock was taken."""
 
-    def add(self, events: Sequence[Event]) -> None:
-        """Append events numbered on from the head; raises Repeated, after which the context must not end well."""
+    def add(self, events: Sequence[Event], record: DecisionRecord | None = None) -> None:
+        """Append events numbered on from the head, and keep what the decision behind them used, where there is one.
 
-    def add_decision(self, first_seq: int, count: int, record: DecisionRecord) -> None:
-        """Keep what the decision behind the added events used."""
+        Raises Repeated, after which the context must not end well.
+        """
 
     def change_claims(self, changes: Iterable[Change]) -> None:
         """Give and take GPUs; raises BrokenInvariant where one would get a second owner."""
@@ -73,6 +73,9 @@ class Store(Protocol):
 
     def read(self, cluster: str, after: int, limit: int | None) -> Iterator[Event]:
         """Events after a position, in order."""
+
+    def tail(self, position: Position, after: int) -> Iterator[Event]:
+        """Events after a position up to where the log was just told to stand, in order; none where it is gone by now."""
 
     def audit(self, cluster: str, after: int) -> Iterator[Audited]:
         """Events after a position, each held to the digest that was stored with it; ends after one that cannot be read."""

@@ -32,7 +32,6 @@ pytestmark = pytest.mark.bench
 
 PLAYED = 20 * DAY
 SECONDS = 20.0
-CHUNK = 1_000  # events of one transaction when the log is written
 MILLION = 1_000_000
 
 
@@ -47,14 +46,15 @@ def played() -> Stage:
 def _copy(played: Stage, log: DatabaseLog) -> None:
     """The same events and decisions in the database."""
     events = list(played.log.read(NAME))
+    decisions = list(played.log.decisions(NAME))
+    ends = [*(first - 1 for first, _, _ in decisions[1:]), len(events)]
     with log._store.creating(NAME, "epoch") as writer:
-        writer.add(events[:CHUNK])
-    for first in range(CHUNK, len(events), CHUNK):
-        with log._store.writing(NAME) as writer:
-            writer.add(events[first : first + CHUNK])
-    with log._store.writing(NAME) as writer:
-        for decision in played.log.decisions(NAME):
-            writer.add_decision(*decision)
+        writer.add(events[: decisions[0][0] - 1])
+        for (first, count, record), end in zip(decisions, ends, strict=True):
+            last = first - 1 + count
+            writer.add(events[first - 1 : last], record)
+            if last < end:
+                writer.add(events[last:end])
 
 
 def _bare_read(log: DatabaseLog) -> Callable[[], None]:
