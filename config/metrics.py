@@ -23,7 +23,7 @@ from clusters.signals import figures as signals
 from frontend.live.figures import figures
 from frontend.selectors.clusters import ClusterSummary, cluster_names, cluster_summary
 from tasks.heartbeat import last_beats, of_pass
-from tasks.lag import projection_lags
+from tasks.lag import oldest_transaction_s, projection_lags
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -83,6 +83,7 @@ class ClusterCollector(Collector):
             names = cluster_names()
             beats = last_beats()
             lags = projection_lags()
+            oldest = oldest_transaction_s()
         except DatabaseError:
             families["up"].add_metric([], 0)
             yield families["up"]
@@ -98,15 +99,14 @@ class ClusterCollector(Collector):
                 families["pass_age"].add_metric([name], (now - passed) / SECOND)
         for (cluster, projection), lag in lags.items():
             families["projection_lag"].add_metric([cluster, projection], lag)
-        for part, at in beats.items():
-            if "/" not in part:
-                families["part_age"].add_metric([part], (now - at) / SECOND)
+        _add_parts(families, {part: (now - at) / SECOND for part, at in beats.items() if "/" not in part}, oldest)
         yield from families.values()
 
 
 def _families() -> dict[str, GaugeMetricFamily]:
     described = {
         "up": ("slicekeeper_database_up", "Whether the database answered this scrape", ()),
+        "oldest": ("slicekeeper_database_oldest_transaction_seconds", "For how long the oldest transaction of PostgreSQL is open", ()),
         "nodes": ("slicekeeper_nodes", "Nodes by condition; sums to all nodes", ("cluster", "condition")),
         "uses": ("slicekeeper_nodes_use", "Nodes by use; sums to all nodes", ("cluster", "use")),
         "jobs": ("slicekeeper_jobs", "Jobs by state: those alive now, and all that ever ended", ("cluster", "state")),
@@ -122,6 +122,13 @@ def _families() -> dict[str, GaugeMetricFamily]:
         "part_age": ("slicekeeper_part_age_seconds", "Time since a part of the installation last did its work", ("part",)),
     }
     return {key: GaugeMetricFamily(name, text, labels=labels) for key, (name, text, labels) in described.items()}
+
+
+def _add_parts(families: dict[str, GaugeMetricFamily], ages: dict[str, float], oldest: float | None) -> None:
+    for part, age in ages.items():
+        families["part_age"].add_metric([part], age)
+    if oldest is not None:
+        families["oldest"].add_metric([], oldest)
 
 
 def _add_summary(families: dict[str, GaugeMetricFamily], summary: ClusterSummary) -> None:

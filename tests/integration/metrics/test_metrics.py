@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
@@ -123,3 +124,23 @@ def test_with_a_token_it_is_needed_from_everywhere(given: str, status: int, clie
     settings.ENVIRONMENT = env.read({env.METRICS_TOKEN: TOKEN}, settings.BASE_DIR)
     answer = client.get("/metrics", headers={"host": "localhost", "authorization": given}, REMOTE_ADDR="127.0.0.1")
     assert answer.status_code == status
+
+
+OLDEST = "slicekeeper_database_oldest_transaction_seconds"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_that_somebody_left_open_shows_with_its_age() -> None:
+    if connection.vendor != "postgresql":
+        assert OLDEST not in measured(), "SQLite does not tell"
+        return
+    other = connection.copy()
+    try:
+        assert measured()[OLDEST][()] < 60
+        with transaction.atomic():  # of the one who asks: it does not count
+            other.set_autocommit(False)
+            with other.cursor() as cursor:
+                cursor.execute("SELECT pg_sleep(0.2)")
+            assert measured()[OLDEST][()] >= 0.2
+    finally:
+        other.close()
