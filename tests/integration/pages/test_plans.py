@@ -130,9 +130,10 @@ def test_wanted_domains_are_told_and_dropped(user: Client, admin: Client, cluste
 
 
 def test_what_if_is_shown_and_asks_for_nothing(admin: Client, user: Client, victim: str) -> None:
-    assert "No plan can free 4 whole domains; the policy lets a plan disturb 8 workloads at most now" in text(
-        admin, f"{PLANS}what-if/?domains=4"
-    )
+    refused = text(admin, f"{PLANS}what-if/?domains=4")
+    assert "No plan can free 4 whole domains: 3 are free now; no other place was found" in refused
+    vain: Any = admin.post(f"/api/v1/clusters/{NAME}/plans/request/?dry_run=true", {"domains": 4}, content_type="application/json")
+    assert (vain.status_code, vain.json()["counts"]["empty"], vain.json()["counts"]["wanted"]) == (409, 3, 4)
     page = text(admin, f"{PLANS}what-if/?domains=3")
     assert "Nothing has been asked for" in page
     assert "plan-approve" not in page
@@ -142,6 +143,15 @@ def test_what_if_is_shown_and_asks_for_nothing(admin: Client, user: Client, vict
     for wrong in ("0", "5", "x", "", "99999999"):
         assert "whole number from 1 to 4" in text(admin, f"{PLANS}what-if/?domains={wrong}")
     assert text(user, PLANS).count("wanted") == 0
+
+
+def test_what_if_names_the_domain_that_comes_nearest_where_work_stays(admin: Client, cluster: str) -> None:
+    stays = JobRequest(name="stays", kind=JobKind.TRAINING, nodes=2, restartable=False)
+    assert isinstance(job_submit(cluster=NAME, request=stays, by="bob"), str)
+    run_pass(NAME)
+    refused = text(admin, f"{PLANS}what-if/?domains=4")
+    assert "only 3 of 4 whole domains could be had if all that may move left; 1 job stays: 1 cannot be restarted" in refused
+    assert "of those that work stays in, r1 comes nearest with 1 job." in refused
 
 
 def test_a_plan_that_there_is_not(user: Client, admin: Client, cluster: str) -> None:
