@@ -136,6 +136,15 @@ class SetRackState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveRack:
+    """Take a rack and its nodes out of the cluster for good."""
+
+    rack: str
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResetBreaker:
     """Let verdicts act again: a person has looked."""
 
@@ -208,6 +217,7 @@ Command = (
     | MarkSwitch
     | ChangePolicy
     | SetRackState
+    | RemoveRack
     | ResetBreaker
     | ProposePlan
     | ApprovePlan

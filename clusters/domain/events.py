@@ -42,6 +42,7 @@ Payload = (
     | inventory_events.NodeChanged
     | inventory_events.NodeAbsent
     | inventory_events.NodeRemoved
+    | inventory_events.RackRemoved
     | inventory_events.ClockSet
     | inventory_events.ArrivalsPlanned
     | health_events.NodeFailed

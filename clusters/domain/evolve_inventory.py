@@ -84,6 +84,12 @@ def _removed(state: ClusterState, event: Event, payload: ev.NodeRemoved) -> None
     state.drop_space()
 
 
+def _rack_removed(state: ClusterState, _: Event, payload: ev.RackRemoved) -> None:
+    state.racks.pop(payload.rack, None)
+    state.closed_racks.discard(payload.rack)
+    state.drop_space()
+
+
 def _clock(state: ClusterState, _: Event, payload: ev.ClockSet) -> None:
     state.clock = Clock(wall=payload.wall, cluster_time=payload.cluster_time, speed=payload.speed)
 
@@ -113,6 +119,7 @@ HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
     ev.NodeChanged: _node_changed,
     ev.NodeAbsent: _absent,
     ev.NodeRemoved: _removed,
+    ev.RackRemoved: _rack_removed,
     ev.ClockSet: _clock,
     ev.ArrivalsPlanned: _planned,
     PolicyActivated: _policy,

@@ -84,6 +84,16 @@ class NodeRemoved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RackRemoved:
+    """A rack was removed for good, after all its nodes; registered again, it is a new one."""
+
+    VERSION: ClassVar[int] = 1
+    rack: str
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClockSet:
     """From wall time `wall` on, cluster time runs from `cluster_time` at `speed` (0 = paused)."""
 

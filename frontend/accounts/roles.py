@@ -40,6 +40,7 @@ class Permission(StrEnum):
     ANY_JOB = "any_job"  # the same with the jobs of others
     NODES = "nodes"  # say things of nodes and racks
     INVENTORY = "inventory"  # import what exists
+    RACKS = "racks"  # remove racks for good
     SIGNALS = "signals"  # send signals about the health of nodes
     POLICY = "policy"  # change the policy
     USERS = "users"  # make users, give roles, deactivate
@@ -57,6 +58,7 @@ LEAST_ROLE: dict[Permission, Role | None] = {
     Permission.NODES: Role.OPERATOR,
     Permission.INVENTORY: Role.OPERATOR,
     Permission.SIGNALS: Role.OPERATOR,
+    Permission.RACKS: Role.ADMIN,
     Permission.POLICY: Role.ADMIN,
     Permission.USERS: Role.ADMIN,
     Permission.ANY_TOKEN: Role.ADMIN,

@@ -84,6 +84,7 @@ API: dict[str, Row] = {
     "api:racks": _READ,
     "api:rack": _READ,
     "api:rack-state": {"PUT": Permission.NODES},
+    "api:rack-remove": {"POST": Permission.RACKS},
     "api:switch-verb": {"POST": Permission.NODES},
     "api:nodes": _READ,
     "api:node": _READ,

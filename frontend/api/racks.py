@@ -1,12 +1,13 @@
-"""Which work a rack takes."""
+"""Which work a rack takes, and the end of one."""
 
 from __future__ import annotations
 
+import msgspec
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from clusters.domain.commands import SetRackState
+from clusters.domain.commands import RemoveRack, SetRackState
 from clusters.domain.ids import SECOND
 from clusters.domain.racks import RackState
 from frontend.accounts.access import caller_of
@@ -51,3 +52,20 @@ class RackStateView(ApiView):
             return answer(done)
         with reading(cluster) as state:
             return answer(rack_get(state, rack))
+
+
+class RemovedRack(msgspec.Struct, frozen=True):
+    """A rack that is no more."""
+
+    rack: str
+    nodes: int  # that went with it
+
+
+class RackRemoveView(ApiView):
+    """Take a rack and all its nodes out of the cluster for good; refused while work has any of them."""
+
+    @extend_schema(operation_id="racks_remove", request=Reason, responses={200: Either(RemovedRack, Rehearsal)}, parameters=WRITING)
+    def post(self, request: Request, cluster: str, rack: str) -> Response:
+        said = checked(Reason, request.data)
+        done = give(request, cluster, RemoveRack(rack=rack, by=caller_of(request).name, reason=said["reason"]))
+        return answer(done if isinstance(done, Rehearsal) else RemovedRack(rack, len(done.events) - 1))

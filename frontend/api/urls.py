@@ -17,7 +17,7 @@ from frontend.api.launch import LaunchView, ParallelView
 from frontend.api.nodes import NodeListView, NodeVerbView, NodeView, RackListView, RackView, SwitchVerbView
 from frontend.api.plans import PlanListView, PlanVerbView, PlanView, RoomDropView, RoomView
 from frontend.api.policy import PolicyHistoryView, PolicyView, TeamListView
-from frontend.api.racks import RackStateView
+from frontend.api.racks import RackRemoveView, RackStateView
 from frontend.api.root import NothingHereView, SchemaView
 from frontend.api.signals import NodeSignalsView, SignalFormatView, SignalSourcesView, SignalsView
 from frontend.api.space import DomainListView, DomainView, SliceListView
@@ -50,6 +50,7 @@ of_cluster = [
     path("racks/", RackListView.as_view(), name="racks"),
     path("racks/<str:rack>/", RackView.as_view(), name="rack"),
     path("racks/<str:rack>/state/", RackStateView.as_view(), name="rack-state"),
+    path("racks/<str:rack>/remove/", RackRemoveView.as_view(), name="rack-remove"),
     path("racks/<str:rack>/switches/<int:tray>/<switch_verb:verb>/", SwitchVerbView.as_view(), name="switch-verb"),
     path("nodes/", NodeListView.as_view(), name="nodes"),
     path("nodes/<str:node>/", NodeView.as_view(), name="node"),

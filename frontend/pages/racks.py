@@ -35,6 +35,7 @@ def rack_page(request: HttpRequest, cluster: str, rack: str) -> HttpResponse:
     """The page of a rack."""
     with reading(cluster) as state:
         context = {**frame(state, "fleet"), **rack_context(state, rack, may_write=may_write(request))}
+    context["removable"] = caller_of(request).may(Permission.RACKS)
     return render(request, "frontend/rack.html", context | switcher())
 
 

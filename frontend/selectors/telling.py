@@ -214,6 +214,7 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     inventory.NodeChanged: lambda event: (f"{event.node} changed", event.problem),
     inventory.NodeAbsent: _node("is no longer in the inventory"),
     inventory.NodeRemoved: _node("removed"),
+    inventory.RackRemoved: lambda event: (f"Rack {event.rack} removed", event.reason),
     inventory.ArrivalsPlanned: lambda event: (f"{_many(len(event.items), 'job')} planned", f"trace {event.plan[:12]}"),
     health.NodeFailed: _node("failed"),
     health.NodeRecovered: _node("recovered"),

@@ -22,6 +22,7 @@ from clusters.domain.commands import (
     ProposePlan,
     RejectPlan,
     ReleaseJob,
+    RemoveRack,
     ReportCheckpoint,
     RequestRoom,
     ResetBreaker,
@@ -40,7 +41,7 @@ from scheduling.domain.node_commands import mark_node
 from scheduling.domain.passes import run_pass
 from scheduling.domain.policy_commands import change_policy
 from scheduling.domain.progress import report_checkpoint
-from scheduling.domain.rack_states import set_rack_state
+from scheduling.domain.rack_states import remove_rack, set_rack_state
 from scheduling.domain.switch_commands import mark_switch
 from scheduling.domain.verdicts.breaker import reset_breaker
 
@@ -57,6 +58,7 @@ _HANDLERS: dict[type[Command], Callable[[ClusterState, Any], Decision | Refusal]
     ChangePolicy: change_policy,
     ResetBreaker: reset_breaker,
     SetRackState: set_rack_state,
+    RemoveRack: remove_rack,
 }
 
 #: What is decided by the time, too.

@@ -1,19 +1,25 @@
-"""Which work racks take: what operators say, what follows when a rack has emptied, and when it will have.
+"""Which work racks take: what operators say, what follows when a rack has emptied, and when it will have; and racks that are taken away.
 
-What runs in a rack goes on in every state. A rack that drains is out of service once its last work has left.
+What runs in a rack goes on in every state. A rack that drains is out of service once its last work has left. It is removed only when no
+work has any of its nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from clusters.domain.commands import SetRackState
+from clusters.domain.commands import RemoveRack, SetRackState
 from clusters.domain.decision import Decision, Refusal
 from clusters.domain.health_events import RackStateChanged
 from clusters.domain.ids import Instant
+from clusters.domain.inventory_events import NodeRemoved, RackRemoved
 from clusters.domain.racks import RackState
 from clusters.domain.state import ClusterState, Job, Node
+from clusters.domain.topology import natural_key
 from scheduling.domain.limits import planned_end
+
+#: So many jobs are named that keep a rack from being removed.
+NAMED = 5
 
 
 def set_rack_state(state: ClusterState, command: SetRackState) -> Decision | Refusal:
@@ -31,6 +37,21 @@ def set_rack_state(state: ClusterState, command: SetRackState) -> Decision | Ref
     reason = command.reason or f"set by {command.by}"
     event = RackStateChanged(rack=rack.name, state=command.state, until=command.until, reason=reason, by=command.by)
     return Decision(events=(event,))
+
+
+def remove_rack(state: ClusterState, command: RemoveRack) -> Decision | Refusal:
+    """All its nodes and then the rack itself are gone."""
+    rack = state.racks.get(command.rack)
+    if rack is None:
+        return Refusal(code="unknown", message=f"there is no rack {command.rack} in this cluster")
+    if jobs := jobs_in(state, rack.name):
+        names = ", ".join(job.id for job in jobs[:NAMED]) + (" ..." if len(jobs) > NAMED else "")
+        message = f"work has nodes in rack {rack.name} ({len(jobs)}: {names}); drain it and wait until that has left"
+        return Refusal(code="state", message=message)
+    reason = command.reason or f"removed by {command.by}"
+    nodes = sorted((node.name for node in state.nodes.values() if node.rack == rack.name), key=natural_key)
+    gone = RackRemoved(rack=rack.name, reason=reason, by=command.by)
+    return Decision(events=(*(NodeRemoved(node=name, reason=f"its rack was removed: {reason}") for name in nodes), gone))
 
 
 def emptied(state: ClusterState) -> Iterator[RackStateChanged]:

@@ -203,6 +203,25 @@ def test_a_rack_is_closed_and_opened_and_says_when_it_will_be_empty(admin: Api, 
     assert admin.put(f"{LAB}racks/r1/state/", {"state": "open"}).body["service"]["state"] == "open"
 
 
+def test_a_rack_is_removed_with_its_nodes_once_its_work_has_left(admin: Api, cluster: str) -> None:
+    name = submit(admin, nodes=16)
+    run_pass(cluster)
+    start(name)
+    refused = admin.post(f"{LAB}racks/r1/remove/", {"reason": "sold"})
+    assert (refused.status, refused.body["code"]) == (409, "state")
+    assert name in refused.body["detail"]
+    rehearsed = admin.post(f"{LAB}racks/r2/remove/?dry_run=true").body["events"]
+    assert [event["kind"] for event in rehearsed] == ["NodeRemoved"] * 18 + ["RackRemoved"]
+    sent = {"Idempotency-Key": "once"}
+    for _ in range(2):
+        assert admin.post(f"{LAB}racks/r2/remove/", {"reason": "sold"}, **sent).body == {"rack": "r2", "nodes": 18}
+    assert admin.get(f"{LAB}racks/r2/").status == 404
+    assert admin.get(f"{LAB}nodes/r2-n01/").status == 404
+    assert [rack["name"] for rack in everything(admin, f"{LAB}racks/")] == ["r1", "r3", "r4"]
+    assert len(everything(admin, f"{LAB}nodes/")) == 54
+    assert admin.post(f"{LAB}racks/r2/remove/").status == 404
+
+
 # ---- lists that were there before
 
 

@@ -150,6 +150,7 @@ SAMPLES: tuple[Payload, ...] = (
     inventory.NodeChanged(node=_NODE, rack="r1", domain=None, gpus=4, product="GB200", problem="no clique", evidence=("x",)),
     inventory.NodeAbsent(node=_NODE),
     inventory.NodeRemoved(node=_NODE, reason="sold"),
+    inventory.RackRemoved(rack="r1", reason="sold", by="ada"),
     inventory.ClockSet(wall=1_900_000_000_000_000, cluster_time=5, speed=300.5),
     inventory.ArrivalsPlanned(
         plan="9f86d081", base=10, items=(inventory.Arrival(row=3, offset=7, request=_SHARED, duration=9, outcome="failed"),)

@@ -75,7 +75,8 @@ export class Actions {
       });
       if (response.ok) {
         toast(button.dataset.actionDone ?? `${button.dataset.actionVerb}: accepted`);
-        this.onDone();
+        if (button.dataset.actionNext) location.assign(button.dataset.actionNext); // what the page shows is no more
+        else this.onDone();
       } else {
         toast(...(await problem(response)), "bad");
       }
