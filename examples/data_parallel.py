@@ -35,9 +35,10 @@ RATE = 0.1
 STEP_SECONDS = 0.1
 #: Steps between two checkpoints.
 CHECKPOINT_STEPS = 20
-#: Seconds that a group may take to form, and that a worker without a slot waits to hand its state over.
+#: Seconds that a group may take to form, and that a worker without a slot waits to hand its state over: 30 s after it was told to stop
+#: it is killed.
 FORM_SECONDS = 30.0
-DONATE_SECONDS = 20.0
+DONATE_SECONDS = 27.0
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -11,6 +11,7 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ MESSAGE = 30.0
 HELLO = 5.0
 #: Workers that a message names at most.
 MOST_NAMED = 5
+#: Seconds in which a donor that was hung up on hears why.
+NEWS = 1.0
 #: Seconds that work which has moved waits for somebody who still has its state.
 DONORS = 10.0
 
@@ -215,22 +218,35 @@ def _agreed(header: Header, block: bytes | bytearray, state: State | None) -> St
 
 
 def donate(worker: Worker, places: Places, state: State, seconds: float) -> bool:
-    """Offer the state of a worker that has no slot any more to the new rank 0; whether it was taken."""
-    taken = False
+    """Offer the state of a worker that has no slot any more to the new rank 0; whether it was taken.
+
+    Where the new place changes once more before it has the state, it is offered to whoever is rank 0 then.
+    """
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            return _offer(worker, places, state, ends)
+        except (Broken, PeerLost):
+            if not worker.wait(NEWS):
+                return False
+        assignment = worker.take()
+        if assignment.over or assignment.place_of(worker.node) is not None:
+            return False
+
+
+def _offer(worker: Worker, places: Places, state: State, ends: float) -> bool:
+    """Offer it to the rank 0 of the assignment in use; raises Broken, PeerLost."""
+    wire = _reach(worker, places, worker.assignment, state, ends, donor=True)
     try:
-        wire = _reach(worker, places, worker.assignment, state, time.monotonic() + seconds, donor=True)
-    except PeerLost:
-        return False
-    try:
-        header, _ = _next(worker, wire, "rank 0", time.monotonic() + seconds)
-        if "give" in header:
-            wire.send({"step": state.step}, state.block)
-            taken = True
-            _next(worker, wire, "rank 0", time.monotonic() + seconds)  # until it hangs up
-    except (Broken, PeerLost):
-        pass
-    wire.close()
-    return taken
+        header, _ = _next(worker, wire, "rank 0", ends)
+        if "give" not in header:
+            return False
+        wire.send({"step": state.step}, state.block)
+        with suppress(Broken, PeerLost):
+            _next(worker, wire, "rank 0", ends)  # until it hangs up
+        return True
+    finally:
+        wire.close()
 
 
 def _reach(worker: Worker, places: Places, assignment: Assignment, state: State | None, ends: float, *, donor: bool) -> Wire:

@@ -7,7 +7,7 @@ import threading
 from array import array
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,6 +42,16 @@ class Stub:
         self.generation, self.world = self.assignment.generation, self.assignment.world
         place = self.assignment.place_of(self.node)
         self.rank = -1 if place is None else place.rank
+
+    def wait(self, _: float) -> bool:
+        """For a later assignment."""
+        return self.changed
+
+    def take(self) -> Assignment:
+        """The next one: its first node is another."""
+        self.assignment = replace(self.assignment, generation=self.generation + 1, places=assignment(0, "d", "e").places)
+        self.changed, self.generation = False, self.generation + 1
+        return self.assignment
 
 
 class Company:
@@ -188,3 +198,13 @@ def test_a_port_that_somebody_has_is_a_reason_to_try_again() -> None:
         port = str(taken.getsockname()[1])
         with pytest.raises(PeerLost, match=f"port {port}.*SLICEKEEPER_PORT"):
             Group.form(worker("a", assignment(1, "a", "b")), Places("j", {"SLICEKEEPER_PORT": port}), None, lambda: State(0, b""), 1.0)
+
+
+def test_a_state_that_was_not_taken_is_offered_again_where_the_new_place_changes_once_more(company: Company) -> None:
+    """The first rank 0 of the new place is lost before it has listened."""
+    donor = Stub("a", assignment(2, "b", "c"))
+    offered = company.pool.submit(donate, cast(Worker, donor), company.places, State(41, b"kept"), SECONDS)
+    donor.changed = True
+    formed = company.form(assignment(3, "d", "e"), {"d": None, "e": None})
+    assert [state for _, state in formed.values()] == [State(41, b"kept")] * 2
+    assert offered.result(SECONDS)
