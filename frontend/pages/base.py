@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
-from clusters.domain.errors import UnknownCluster, UnknownEvent, UnknownSubject
+from clusters.domain.errors import BrokenInvariant, UnknownCluster, UnknownEvent, UnknownSubject
 from clusters.domain.state import NO_ENGINE, ClusterState
 from frontend.live.view import clock_of
 from frontend.selectors.clusters import cluster_names, place_of
@@ -28,8 +28,8 @@ def page(view: View) -> View:
             return view(request, *args, **kwargs)
         except (UnknownCluster, UnknownSubject) as error:
             raise Http404(str(error)) from error
-        except UnknownEvent:
-            return render(request, "503.html", status=503)
+        except (UnknownEvent, BrokenInvariant) as error:
+            return render(request, "503.html", {"newer": isinstance(error, UnknownEvent)}, status=503)
 
     return answer
 

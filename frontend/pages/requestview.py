@@ -9,7 +9,7 @@ from clusters.domain.jobs import JobRequest, Recovery
 from frontend.pages.durations import span_of
 from frontend.selectors.jobs import JobFacts
 from frontend.selectors.telling import size_of
-from frontend.templatetags.states import instant
+from frontend.templatetags.states import instant, kind_word
 
 Fact = tuple[str, str]
 
@@ -18,7 +18,7 @@ def facts_of(job: JobFacts) -> Iterator[Fact]:
     """The request as it was submitted, and what the job has been through since."""
     request = job.request
     yield "Size", size_of(request)
-    yield "Kind", "RL" if request.kind == "rl" else request.kind.value
+    yield "Kind", kind_word(request.kind.value)
     yield from _given(("Team", request.team), ("Submitted by", job.submitted_by), ("Class", request.priority_class))
     yield "Priority", str(job.priority)
     yield from _cut(request)

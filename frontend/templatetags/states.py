@@ -10,6 +10,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from clusters.domain.jobs import JobKind
 from frontend.pages.palette import BOX, STATES, Kind, palette_data, shape_path, state_of
 
 register = template.Library()
@@ -65,6 +66,12 @@ def duration(microseconds: int | None) -> str:
         if len(parts) == 2:
             break
     return " ".join(part for part in parts if part) or "0 s"
+
+
+@register.filter
+def kind_word(kind: str) -> str:
+    """The kind of a job as a word in a sentence."""
+    return kind.upper() if kind == JobKind.RL else kind
 
 
 @register.filter

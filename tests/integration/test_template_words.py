@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from frontend.templatetags import states
@@ -69,3 +72,24 @@ def test_the_sprite_holds_the_shape_of_every_state() -> None:
 def test_counts_are_grouped() -> None:
     assert states.grouped(18000) == "18,000"
     assert states.grouped(None) == ""
+
+
+def test_kinds_of_jobs_are_words() -> None:
+    assert [states.kind_word(kind) for kind in ("training", "rl")] == ["training", "RL"]
+
+
+TEMPLATES = sorted((Path(states.__file__).parents[1] / "templates").rglob("*.html"))
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_every_table_has_a_name(path: Path) -> None:
+    for table in re.findall(r"<table[^>]*>\s*(?:<caption)?", path.read_text(encoding="utf-8")):
+        assert table.endswith("<caption") or "aria-label" in table, table
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_whole_instants_are_told_with_their_zone(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    told = [text[match.end() :][:4] for match in re.finditer(r"\|instant \}\}", text)]
+    column = "Cluster time, UTC" in text  # the head of a column says it for all its rows
+    assert all(after == " UTC" or column for after in told)

@@ -208,14 +208,20 @@ def test_what_is_not_there_is_not_found(user: Client, cluster: str, path: str) -
     assert "There is nothing here" in missing.content.decode()
 
 
-def test_a_log_of_a_newer_version_is_said_to_be_one(user: Client, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def newer(_: str) -> None:
-        raise UnknownEvent("event 9")
+@pytest.mark.parametrize(
+    ("error", "told"), [(UnknownEvent("event 9"), "Upgrade this server"), (BrokenInvariant("event 9"), "log contradicts itself")]
+)
+def test_a_log_that_cannot_be_read_is_said_to_be_one(
+    user: Client, cluster: str, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
+    def unreadable(_: str) -> None:
+        raise error
 
-    monkeypatch.setattr(fleet, "reading", newer)
+    monkeypatch.setattr(fleet, "reading", unreadable)
     answer: Any = user.get("/clusters/lab/")
     assert answer.status_code == 503
-    assert "Upgrade this server" in answer.content.decode()
+    assert told in answer.content.decode()
+    assert "event 9" not in answer.content.decode()
 
 
 def test_pages_are_kept_by_no_cache_and_run_no_foreign_code(user: Client, cluster: str) -> None:
