@@ -87,7 +87,9 @@ def _postgres(parts: SplitResult) -> dict[str, object]:
                 f"Options are pool=NUMBER (0: no pool) and sslmode={'|'.join(SSL_MODES)}.",
             )
     if size:
-        options["pool"] = {"min_size": 1, "max_size": size, "timeout": CONNECT_SECONDS}
+        # The pool tries to connect for so long and no longer: then requests do. By itself it would pause for as long as the database has
+        # been away before it tried again.
+        options["pool"] = {"min_size": 1, "max_size": size, "timeout": CONNECT_SECONDS, "reconnect_timeout": CONNECT_SECONDS}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,

@@ -27,7 +27,7 @@ def test_postgres_takes_everything_apart_and_decodes_it() -> None:
         "fleet",
     ]
     assert found["OPTIONS"]["sslmode"] == "require"
-    assert found["OPTIONS"]["pool"] == {"min_size": 1, "max_size": 4, "timeout": 5}
+    assert found["OPTIONS"]["pool"] == {"min_size": 1, "max_size": 4, "timeout": 5, "reconnect_timeout": 5}
     assert found["OPTIONS"]["connect_timeout"] == 5
 
 
