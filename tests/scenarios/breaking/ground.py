@@ -106,6 +106,11 @@ class Ground:
         assert not report.differences, report.differences[:3]
         assert dump_state(self.shadow) == dump_state(self.state), "folded once more, the state is another"
 
+    def sound(self) -> None:
+        """The state that decisions are made on, and its dense part, hold to the invariants as well."""
+        if broken := check(self.state):
+            raise BrokenInvariant("; ".join(broken))
+
     # ---- each event
 
     def _follow(self) -> None:

@@ -47,13 +47,15 @@ from scheduling.domain.defrag.plan import plan_of
 from scheduling.domain.defrag_trigger import causes, problem_of
 from scheduling.domain.trial import Trial
 from tests.scenarios.breaking import chances
+from tests.scenarios.breaking.asking import ask_why
 from tests.scenarios.breaking.engine import Engine
 from tests.scenarios.breaking.ground import NAME, Ground
+from tests.scenarios.breaking.inventory import change, leave
 
 #: How often each step is drawn.
 STEPS = {
     "submit": 14, "work": 22, "settle": 22, "wait": 10, "signal": 12, "burst": 2, "fact": 6, "operate": 5, "switch": 2, "rack": 2,
-    "job": 6, "end": 6, "again": 4, "policy": 2, "clock": 1, "leave": 2, "change": 2, "plan": 5, "room": 1, "checkpoint": 3,
+    "job": 6, "end": 6, "again": 4, "policy": 2, "clock": 1, "leave": 2, "change": 2, "plan": 5, "room": 1, "checkpoint": 3, "ask": 3,
 }  # fmt: skip
 
 GAPS: tuple[Duration, ...] = (0, 0, SECOND // 5, SECOND, 10 * SECOND, MINUTE, 5 * MINUTE, HOUR)
@@ -213,6 +215,9 @@ class Story:
             step = self._chance.randrange(100)
             self.ground.do(ReportCheckpoint(job=name, step=step, by="ada", at=at, generation=generation))
 
+    def _ask(self) -> None:
+        ask_why(self.ground, self._chance)
+
     # ---- plans
 
     def _plan(self) -> None:
@@ -264,31 +269,10 @@ class Story:
     # ---- the inventory
 
     def _leave(self) -> None:
-        """A node goes, for good or for now, or one that went comes back."""
-        node, which = self._node(), self._chance.random()
-        known = self.ground.state.nodes
-        self._gone = [gone for gone in self._gone if gone.node not in known]
-        if which < 0.3 and len(known) > 4:
-            self._gone.append(inv.NodeRegistered(node=node.name, rack=node.rack, domain=node.domain, gpus=node.gpus))
-            self.ground.tell(inv.NodeRemoved(node=node.name, reason="sold"), source="user:op")
-        elif which < 0.6:
-            self.ground.tell(inv.NodeAbsent(node=node.name), source="import")
-        elif self._gone:
-            self.ground.tell(self._gone.pop(), source="import")
-        else:
-            self.ground.tell(inv.NodeRegistered(node=node.name, rack=node.rack, domain=node.domain, gpus=node.gpus), source="import")
+        leave(self.ground, self._chance, self._gone)
 
     def _change(self) -> None:
-        """The inventory says otherwise of a node or a rack than before."""
-        node, other = self._node(), self._node()
-        if self._chance.random() < 0.3:
-            block = self._chance.choice(("b1", "b2"))
-            self.ground.tell(inv.RackRegistered(rack=node.rack, block=block, switch_trays=9), source="import")
-            return
-        problem = self._chance.choice(("", "", "no clique"))
-        domain = self._chance.choice((other.domain, node.domain, None))
-        gpus = self._chance.choice((node.gpus, node.gpus, 8))
-        self.ground.tell(inv.NodeChanged(node=node.name, rack=other.rack, domain=domain, gpus=gpus, problem=problem), source="import")
+        change(self.ground, self._chance)
 
     # ---- the end
 
