@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from clusters.domain.clock import cluster_now
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import TERMINAL
+from clusters.domain.slices import cluster_slice
 from clusters.domain.state import ClusterState
 from clusters.eventlog.capacity_records import domain_records, placed_nodes, shape_key, shape_records
 from clusters.eventlog.live import live
@@ -43,7 +44,7 @@ def read_cluster_capacity(name: str) -> ClusterCapacity:
     domains = domain_levels(state)
     return ClusterCapacity(
         fleet=Fleet.of(size for size, _ in domains),
-        live=Live(domains=domains, observed=watch.history.observed(now)),
+        live=Live(domains=domains, observed=watch.history.observed(now), slice_size=_policy_size(state)),
         mix=watch.mix(now),
     )
 
@@ -53,12 +54,12 @@ def recorded_capacity(name: str) -> ClusterCapacity:
     with live(name).reading() as state:
         now = _now(state)
         domains = domain_levels(state)
-        running = _running(state, now)
+        running, size = _running(state, now), _policy_size(state)
     shapes: Counter[str] = Counter({row.shape: row.node_time for row in shape_records(name)})
     shapes.update(running)
     return ClusterCapacity(
         fleet=Fleet.of(size for size, _ in domains),
-        live=Live(domains=domains, observed=_observed(list(domain_records(name)), now)),
+        live=Live(domains=domains, observed=_observed(list(domain_records(name)), now), slice_size=size),
         mix={_shape(key): time for key, time in shapes.items()},
     )
 
@@ -69,6 +70,10 @@ def domain_levels(state: ClusterState) -> tuple[tuple[int, int], ...]:
     return tuple(
         (group.size, space.placeable[domain].bit_count()) for domain, group in enumerate(topology.domains) if topology.known[domain]
     )
+
+
+def _policy_size(state: ClusterState) -> int | None:
+    return cluster_slice(state.topology, state.policy) if state.topology.nodes else None
 
 
 def _running(state: ClusterState, now: Instant) -> Counter[str]:

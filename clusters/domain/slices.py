@@ -15,6 +15,11 @@ def auto_slice(domain_size: int) -> int:
     return 1 if domain_size <= 1 else domain_size - max(1, round(domain_size / 9))
 
 
+def least_slice(usual: int) -> int:
+    """The fewest nodes of a slice that is worth advising where the usual one has so many: half of them."""
+    return -(-usual // 2)
+
+
 def cluster_slice(topology: Topology, policy: Policy) -> int:
     """The most nodes a slice may have in this cluster, taken for its usual domain."""
     return policy.slice_size or auto_slice(topology.usual_size)

@@ -90,6 +90,7 @@ def _shown(cluster: str, report: CapacityReport, asked: Mapping[str, Any], usual
     history = _history(cluster, asked["span"])
     return {
         "report": report,
+        "break_evens": [point for point in report.break_evens if point.of_use],
         "measured": measured,
         "published": published,
         "spans": [{"name": name, "label": words, "on": name == asked["span"]} for name, (words, _, _) in SPANS.items()],

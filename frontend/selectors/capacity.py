@@ -75,6 +75,7 @@ class BreakEvenPoint(msgspec.Struct, frozen=True):
     unavailability: float
     better_below: str
     better_above: str
+    of_use: bool = True  # whether the jobs that ran make slices of both
 
 
 class InterruptionRates(msgspec.Struct, frozen=True):
@@ -128,6 +129,8 @@ class SizeAdvice(msgspec.Struct, frozen=True):
     """Which size to set."""
 
     size: int | None
+    policy: int | None  # the size by the policy
+    basis: str  # among which sizes it was chosen, and by what
     elsewhere: list[int]
     choices: list[SizeChoice]
 

@@ -125,7 +125,7 @@ def test_the_advice_is_what_the_engine_then_does(user: Api, cluster: str) -> Non
 
 def test_the_preview_says_which_slices_would_suit_a_plan_better(user: Api, cluster: str) -> None:
     body = {"nodes": 24, "plan": {"tp": 8, "ep": 1, "pp": 1, "dp": 12}}
-    hint = "; max_slice 8 would give slices of 32 GPUs"
+    hint = "; for the groups of its plan max_slice 8 would give slices of 32 GPUs"
     assert hint in user.post("clusters/lab/jobs/preview/", body).body["text"]
     assert hint not in user.post("clusters/lab/jobs/preview/", body | {"max_slice": 8}).body["text"]
 

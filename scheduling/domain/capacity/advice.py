@@ -7,6 +7,9 @@ A size is of use only to jobs that are cut into slices of it: 32 nodes are 16 + 
 
 nodes of the fleet, each width having domains of its own. Among the sizes that come within MARGIN of the best the largest is advised, since
 it keeps more GPUs on one fabric.
+
+The advice is one for a fleet and a mix, whatever sizes somebody looks at: it is chosen among `worth_advising`. Smaller ones would always
+use a little more, down to single nodes, and be of no use to work that needs a fabric.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from dataclasses import dataclass
 
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.jobs import JobKind, JobRequest
-from clusters.domain.slices import slice_sizes
+from clusters.domain.slices import auto_slice, least_slice, slice_sizes
 from scheduling.domain.capacity.compare import advantage
 from scheduling.domain.capacity.model import Fleet, Outages, check_sizes, expected
 
@@ -65,6 +68,12 @@ class Advice:
     size: int | None  # None: none of the sizes is of use to the mix
     choices: tuple[Choice, ...]  # every size asked about, in order
     elsewhere: tuple[int, ...]  # other sizes that would be advised within the interval of the unavailability
+
+
+def worth_advising(fleet: Fleet) -> range:
+    """The sizes among which a size is chosen: from half of the usual slice, as for the slices of a plan, up to the usual domain."""
+    usual = auto_slice(fleet.usual_size)
+    return range(least_slice(usual), fleet.usual_size + 1)
 
 
 def advise(fleet: Fleet, outages: Outages, mix: Mix, sizes: Sequence[int], ends: Iterable[Outages] = ()) -> Advice:

@@ -6,12 +6,12 @@ so in `error`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clusters.domain.slices import auto_slice
-from scheduling.domain.capacity.advice import Advice, Mix, advise, caveat
+from scheduling.domain.capacity.advice import Advice, Mix, advise, caveat, worth_advising
 from scheduling.domain.capacity.compare import break_evens
 from scheduling.domain.capacity.estimate import Estimate, MeasuredInterruptions, estimate, estimate_interruptions, estimate_usable
 from scheduling.domain.capacity.failures import PUBLISHED_NODE_DAYS, interruptions
@@ -52,6 +52,7 @@ class Live:
 
     domains: tuple[tuple[int, int], ...]  # (nodes, available nodes) of each domain
     observed: Observed
+    slice_size: int | None = None  # by its policy
 
 
 def label(sizes: Sizes) -> str:
@@ -63,7 +64,7 @@ def fleet_report(fleet: Fleet, slices: Sequence[Sizes], given: Given, mix: Mix) 
     """The model of a fleet that need not exist, and advice for a mix of jobs; raises InvalidRequest."""
     outages = given.outages(Outages(unavailability=USUAL_UNAVAILABILITY))
     report = capacity_report(fleet, outages, slices, node_days=_first(given.node_days, PUBLISHED_NODE_DAYS))
-    return report | {"advice": _advice(fleet, outages, mix, slices, ())}
+    return _with_advice(report, fleet, outages, mix, slices)
 
 
 def cluster_report(fleet: Fleet, live: Live, slices: Sequence[Sizes], given: Given, mix: Mix) -> Report:
@@ -73,10 +74,8 @@ def cluster_report(fleet: Fleet, live: Live, slices: Sequence[Sizes], given: Giv
     failures = estimate_interruptions(live.observed, fleet)
     ends = () if given.unavailability is not None else found.ends
     node_days = _first(given.node_days, failures.node_days.value or PUBLISHED_NODE_DAYS)
-    return capacity_report(fleet, outages, slices, node_days=node_days) | {
-        "measured": measured_report(fleet, live, slices),
-        "advice": _advice(fleet, outages, mix, slices, ends),
-    }
+    report = capacity_report(fleet, outages, slices, node_days=node_days) | {"measured": measured_report(fleet, live, slices)}
+    return _with_advice(report, fleet, outages, mix, slices, (live.slice_size, ends))
 
 
 def capacity_report(fleet: Fleet, outages: Outages, slices: Sequence[Sizes], *, node_days: float) -> Report:
@@ -125,10 +124,13 @@ def measured_report(fleet: Fleet, live: Live, slices: Sequence[Sizes]) -> Report
     }
 
 
-def advice_report(advice: Advice) -> Report:
-    """Which size to take, and why not another."""
+def advice_report(advice: Advice, basis: str, shown: Collection[int], policy: int | None = None) -> Report:
+    """Which size to take, by what, and why not another: of those shown, the one advised and the one that the policy has."""
+    shown = {*shown, *(size for size in (advice.size, policy) if size is not None)}
     return {
         "size": advice.size,
+        "policy": policy,
+        "basis": basis,
         "elsewhere": list(advice.elsewhere),
         "choices": [
             {
@@ -138,14 +140,35 @@ def advice_report(advice: Advice) -> Report:
                 "reason": choice.reason,
             }
             for choice in advice.choices
+            if choice.size in shown
         ],
     }
 
 
-def _advice(fleet: Fleet, outages: Outages, mix: Mix, slices: Sequence[Sizes], ends: Iterable[Outages]) -> Report | None:
-    """None where nothing is known of the jobs: then there is nothing to advise."""
-    sizes = [sizes[0] for sizes in slices if len(sizes) == 1]
-    return advice_report(advise(fleet, outages, mix, sizes, ends)) if sizes and any(mix.values()) else None
+def _with_advice(
+    report: Report,
+    fleet: Fleet,
+    outages: Outages,
+    mix: Mix,
+    slices: Sequence[Sizes],
+    now: tuple[int | None, Iterable[Outages]] = (None, ()),
+) -> Report:
+    """The report with the advice for a mix; None where nothing is known of the jobs: then there is nothing to advise.
+
+    `now`: the size by the policy, and outages that are as likely. Of the sizes that break even it is said whether the mix makes both.
+    """
+    if not any(mix.values()):
+        return report | {"advice": None}
+    asked, (policy, ends) = {sizes[0] for sizes in slices if len(sizes) == 1}, now
+    among = worth_advising(fleet)
+    advice = advise(fleet, outages, mix, among, ends)
+    beside = advise(fleet, outages, mix, sorted({*asked, *([policy] if policy else []), *among}))
+    at = f"{100 * outages.unavailability:.2f} % unavailability"
+    basis = f"of slices of {among[0]} to {among[-1]} nodes, by the nodes that these jobs can use at {at}"
+    made = {label((choice.size,)) for choice in beside.choices if not choice.reason}
+    points = [point | {"of_use": made.issuperset(point["slices"])} for point in report["break_evens"]]
+    told = advice_report(replace(advice, choices=beside.choices), basis, asked, policy)
+    return report | {"break_evens": points, "advice": told}
 
 
 def _first(given: float | None, otherwise: float) -> float:

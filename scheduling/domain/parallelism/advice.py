@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from clusters.domain.constraints import ParallelPlan
 from clusters.domain.errors import InvalidRequest
 from clusters.domain.jobs import JobKind, JobRequest
-from clusters.domain.slices import auto_slice, slice_sizes
+from clusters.domain.slices import auto_slice, least_slice, slice_sizes
 from scheduling.domain.parallelism.check import unit_nodes
 
 #: Choices that are worth telling.
@@ -76,7 +76,7 @@ def better_slice(plan: ParallelPlan, fleet: Fleet, slices: Sequence[int]) -> str
     if best is None or best.slices == tuple(slices):
         return ""
     each = f"slices of {best.size * fleet.gpus_per_node} GPUs, a power of two" if best.power_of_two else f"slices of {best.size} nodes"
-    return f"max_slice {best.size} would give {each}, with {best.spares} nodes of the domain beside them"
+    return f"for the groups of its plan max_slice {best.size} would give {each}, with {best.spares} nodes of the domain beside them"
 
 
 def is_power_of_two(number: int) -> bool:
@@ -101,7 +101,7 @@ def _choices(nodes: int, unit: int, fleet: Fleet) -> Iterator[Choice]:
 
 def _order(choice: Choice, fleet: Fleet) -> tuple[bool, bool, int, int]:
     usual = auto_slice(fleet.domain_nodes)
-    tiles = choice.power_of_two and (len(choice.slices) == 1 or 2 * choice.size >= usual)
+    tiles = choice.power_of_two and (len(choice.slices) == 1 or choice.size >= least_slice(usual))
     return choice.size > usual, not tiles, len(choice.slices), -choice.size
 
 
@@ -111,7 +111,7 @@ def _reasons(plan: ParallelPlan, fleet: Fleet, best: Choice, unit: int) -> tuple
     fills = f"the TP x EP group of {plan.group} GPUs: whole groups fill multiples of {_many(unit, 'node')} of {fleet.gpus_per_node} GPUs"
     whole = f"each slice holds whole groups, {held} where it has {best.size} nodes, so none leaves its domain"
     tiles = f"{gpus} GPUs are a power of two, which groups of a power of two tile"
-    odd = f"{gpus} GPUs are no power of two; no slices of {usual // 2} to {usual} nodes would all be"
+    odd = f"{gpus} GPUs are no power of two; no slices of {least_slice(usual)} to {usual} nodes would all be"
     kept = f"{best.spares} of the {fleet.domain_nodes} nodes of a domain stay beside it, for spares and other work"
     short = f"only {best.spares} of the {fleet.domain_nodes} nodes of a domain stay beside it: a failed node soon moves the whole slice"
     return fills, whole, tiles if is_power_of_two(gpus) else odd, kept if best.size <= usual else short

@@ -148,8 +148,9 @@ def _heading(report: Report) -> str:
 
 
 def _break_evens(report: Report) -> Iterator[str]:
-    for found in report["break_evens"]:
-        yield f"from {found['unavailability']:.2%} unavailability on {found['better_above']} beats {found['better_below']}"
+    for found in (point for point in report["break_evens"] if point.get("of_use", True)):
+        beats = f"{found['better_above']} beats {found['better_below']}"
+        yield f"by usable nodes alone, from {found['unavailability']:.2%} unavailability on {beats}"
 
 
 def _interruptions(report: Report) -> Iterator[str]:
@@ -189,12 +190,14 @@ def _advised(report: Report) -> Iterator[str]:
     if advice is None:
         return
     if advice["size"] is None:
-        yield "advice: none of these sizes is of use to these jobs"
+        yield f"advice: no size is of use to these jobs, {advice['basis']}"
     else:
         doubt = (
             f"; within the interval of the unavailability also {', '.join(map(str, advice['elsewhere']))}" if advice["elsewhere"] else ""
         )
-        yield f"advice: slices of {advice['size']}{doubt}"
+        has = "" if advice["policy"] is None else f"; the policy has {advice['policy']}"
+        yield f"advice: slices of {advice['size']}{doubt}{has}"
+        yield f"  chosen {advice['basis']}"
     for choice in advice["choices"]:
         but = f" ({choice['reason']})" if choice["reason"] else ""
         yield f"  {choice['size']}: {choice['usable']:,.1f} nodes for these jobs{but}"

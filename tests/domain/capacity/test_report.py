@@ -7,10 +7,19 @@ import json
 import pytest
 
 from clusters.domain.ids import DAY
-from scheduling.domain.capacity.advice import JobShape, advise
+from scheduling.domain.capacity.advice import JobShape, advise, worth_advising
 from scheduling.domain.capacity.history import History
 from scheduling.domain.capacity.model import Fleet, Outages
-from scheduling.domain.capacity.report import Live, advice_report, capacity_report, label, measured_report
+from scheduling.domain.capacity.report import (
+    Given,
+    Live,
+    advice_report,
+    capacity_report,
+    cluster_report,
+    fleet_report,
+    label,
+    measured_report,
+)
 from tests.domain.capacity.fleets import FLEET, TWO_PERCENT
 
 SLICES = ((8,), (9,), (16,), (18,), (18, 16))
@@ -78,8 +87,10 @@ def test_an_empty_log_makes_an_honest_report() -> None:
 
 def test_advice_is_told_with_its_reasons() -> None:
     advice = advise(FLEET, TWO_PERCENT, {JobShape(nodes=32): 1}, (16, 18), ends=(Outages(unavailability=0.01),))
-    assert advice_report(advice) == {
+    assert advice_report(advice, "of slices of 16 to 18 nodes", (18,), 18) == {
         "size": 16,
+        "policy": 18,
+        "basis": "of slices of 16 to 18 nodes",
         "elsewhere": [],
         "choices": [
             {"size": 16, "usable": 2037.3, "widths": {"16": 1.0}, "reason": ""},
@@ -91,3 +102,23 @@ def test_advice_is_told_with_its_reasons() -> None:
             },
         ],
     }
+
+
+def test_the_advice_is_the_same_whatever_sizes_are_looked_at() -> None:
+    """Once it said 8, 9 and 16 in three places of one cluster: each place asked about sizes of its own."""
+    mix, given = {JobShape(nodes=32): 3.0, JobShape(nodes=18): 1.0}, Given(unavailability=0.02)
+    live = Live(domains=((18, 18),) * 128, observed=History().observed(0), slice_size=16)
+    told = [
+        cluster_report(FLEET, live, slices, given, mix)["advice"] for slices in (((8,), (16,)), ((9,),), ((18, 16),), ((4,), (16,), (18,)))
+    ]
+    assert len({(advice["size"], advice["policy"], advice["basis"]) for advice in told}) == 1
+    assert told[0]["size"] == advise(FLEET, TWO_PERCENT, mix, worth_advising(FLEET)).size
+    assert told[0]["basis"] == "of slices of 8 to 18 nodes, by the nodes that these jobs can use at 2.00 % unavailability"
+    for advice, asked in zip(told, ({8, 16}, {9}, set(), {4, 16, 18}), strict=True):
+        assert {choice["size"] for choice in advice["choices"]} == asked | {advice["size"], 16}
+
+
+def test_no_size_beats_another_that_the_jobs_do_not_make() -> None:
+    for mix, of_use in ({JobShape(nodes=32): 1.0}, False), ({JobShape(nodes=32): 1.0, JobShape(nodes=18): 1.0}, True):
+        points = fleet_report(FLEET, ((8,), (9,), (16,), (18,)), Given(unavailability=0.02), mix)["break_evens"]
+        assert {tuple(point["slices"]): point["of_use"] for point in points} == {("9", "16"): of_use, ("18", "16"): of_use}

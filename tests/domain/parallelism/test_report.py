@@ -51,13 +51,13 @@ def test_advice_says_why() -> None:
 
 def test_slices_that_suit_better_are_named() -> None:
     plan = ParallelPlan(tp=8, dp=12)
-    words = "max_slice 8 would give slices of 32 GPUs, a power of two, with 10 nodes of the domain beside them"
+    words = "for the groups of its plan max_slice 8 would give slices of 32 GPUs, a power of two, with 10 nodes of the domain beside them"
     assert better_slice(plan, NVL72, (12, 12)) == words
     assert better_slice(plan, NVL72, (8, 8, 8)) == ""
     assert better_slice(ParallelPlan(tp=6), NVL72, (2,)) == ""
     assert (
         better_slice(ParallelPlan(tp=8, dp=9), NVL72, (18,))
-        == "max_slice 10 would give slices of 10 nodes, with 8 nodes of the domain beside them"
+        == "for the groups of its plan max_slice 10 would give slices of 10 nodes, with 8 nodes of the domain beside them"
     )
 
 

@@ -61,7 +61,7 @@ def test_advice_is_for_the_jobs_named() -> None:
     text = run(*ANCHOR, "--jobs", "32")
     assert "advice: slices of 16\n" in text
     assert "18: 2,037.3 nodes for these jobs (no job of the mix makes a slice of 18 nodes: theirs have 16)" in text
-    assert "advice: none of these sizes is of use to these jobs" in run(*ANCHOR, "--jobs", "4")
+    assert "advice: no size is of use to these jobs, of slices of 8 to 18 nodes" in run(*ANCHOR, "--jobs", "4")
 
 
 @pytest.mark.parametrize(

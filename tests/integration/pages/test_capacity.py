@@ -121,7 +121,7 @@ def test_advice_is_for_the_jobs_that_ran(user: Client, cluster: str) -> None:
     assert "No advice yet" in get(user)
     run_job()
     text = text_of(get(user))
-    assert "Slices of 16 suit the jobs that ran best" in text
+    assert "Slices of 16 suit the jobs that ran best, and the policy has that size. Chosen of slices of 8 to 18 nodes" in text
     assert "No job of the mix makes a slice of 18 nodes: theirs have 16" in text
 
 
