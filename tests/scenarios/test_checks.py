@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clusters.connectors.simulated.failures import is_unmended
 from clusters.connectors.simulated.options import REPAIR_FLAT, FleetOptions
 from clusters.domain.books import Use
 from clusters.domain.books_of import domain_uses
-from clusters.domain.commands import MarkNode, NodeVerb, SubmitJob
+from clusters.domain.commands import ChangePolicy, Command, MarkNode, NodeVerb, SubmitJob
 from clusters.domain.events import NewEvent
 from clusters.domain.health_events import NodeChecked, NodeCheckRequested, NodeFailed, RepairFinished
 from clusters.domain.ids import DAY, HOUR
@@ -14,6 +16,7 @@ from clusters.domain.invariants import check
 from clusters.domain.inventory_events import NodeRemoved
 from clusters.domain.job_events import JobPlaced, NodeSwapped
 from clusters.domain.jobs import JobState
+from clusters.domain.policy import Policy
 from clusters.eventlog.verify import verify
 from scheduling.domain.decide import decide
 from tests.domain.fleet.stage import NAME, START, Stage, ask
@@ -109,7 +112,26 @@ def test_a_node_that_is_removed_while_it_is_checked_is_not_heard_of_again() -> N
     assert is_sound(stage)
 
 
-def test_a_stormy_month_places_nothing_on_a_node_that_waits_for_its_check() -> None:
+@pytest.mark.parametrize(
+    "word",
+    [
+        MarkNode(node=NODE, verb=NodeVerb.RELEASE, by="op"),
+        ChangePolicy(policy=Policy(check_repaired=False), expected=1, by="ada", reason="no test program"),
+    ],
+    ids=lambda command: type(command).__name__,
+)
+def test_a_check_that_nobody_waits_for_any_more_is_not_answered(word: Command) -> None:
+    stage = with_work(QUIET)
+    while not stage.told("NodeCheckRequested"):
+        assert stage.step()
+    stage.do(word, "word")
+    assert use_of(stage, NODE) is Use.SPARE
+    stage.play(START + 10 * DAY)
+    assert stage.told("NodeChecked") == []
+    assert is_sound(stage)
+
+
+def test_six_stormy_days_place_nothing_on_a_node_that_waits_for_its_check() -> None:
     options = FleetOptions(
         seed=5, failures_per_node_day=0.5, repair_model=REPAIR_FLAT, repair_mean_h=5, bad_repairs=0.4, check_s=4 * 3_600, generator=0
     )
