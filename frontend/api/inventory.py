@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from clusters.inventory.labels import MAX_LABEL_KEY
 from clusters.inventory.service import inventory_export, inventory_import
 from frontend.api.base import ApiView, answer
+from frontend.api.commands import PlannedEvent, planned
 from frontend.api.errors import FieldError, Invalid, TooLarge
 from frontend.api.fields import Input, Switch, Text, checked
 from frontend.api.idempotency import IDEMPOTENT, idempotency_key
@@ -24,6 +25,8 @@ from frontend.api.idempotency import IDEMPOTENT, idempotency_key
 MOST_BYTES = 16 * 1024 * 1024
 #: Of the other parts of a form, in bytes.
 MOST_OVERHEAD = 4096
+#: Of the events that a dry run answers with; it counts them all.
+MOST_PLANNED = 500
 FILE = "file"
 TOPOLOGY = "topology"
 UNNAMED = "upload"
@@ -45,6 +48,7 @@ class InventoryReport(msgspec.Struct, frozen=True):
     events: int  # appended, or to be appended by a dry run
     states: dict[str, int]  # nodes by condition
     problems: list[InventoryProblem]
+    planned: list[PlannedEvent] = []  # of a dry run: the first of the events that would be appended
 
 
 class RawParser(BaseParser):
@@ -111,7 +115,9 @@ class InventoryView(ApiView):
             dry_run=query["dry_run"],
             request_id=idempotency_key(request),
         )
-        return answer(msgspec.convert(report, InventoryReport, from_attributes=True))
+        found = msgspec.convert(report, InventoryReport, from_attributes=True)
+        first = report.facts[:MOST_PLANNED] if query["dry_run"] else ()
+        return answer(msgspec.structs.replace(found, planned=[planned(fact) for fact in first]))
 
 
 def _file(request: Request) -> tuple[bytes, str]:

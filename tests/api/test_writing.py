@@ -69,9 +69,13 @@ def test_an_inventory_comes_in_as_a_body_or_a_form_and_once(admin: Api, cluster:
     before = admin.get(f"{LAB}inventory/").body
     dry = admin.send(f"{LAB}inventory/?dry_run=true", NEW_RACK, "application/yaml")
     assert (dry.status, dry.body["racks"], dry.body["nodes"]) == (200, 1, 3)
+    told = [(event["kind"], event["subject"]) for event in dry.body["planned"]]
+    assert len(told) == dry.body["events"] == 76
+    assert told[:2] == [("RackRegistered", "r9"), ("NodeRegistered", "r9-n1")]
+    assert told[-1] == ("NodeAbsent", "r4-n18")
     assert admin.get(f"{LAB}inventory/").body == before
     done = admin.send(f"{LAB}inventory/", NEW_RACK, "application/yaml")
-    assert (done.body["events"], done.body["states"]["absent"]) == (dry.body["events"], 72)
+    assert (done.body["events"], done.body["states"]["absent"], done.body["planned"]) == (dry.body["events"], 72, [])
     form: Any = admin.client.post(f"{BASE}{LAB}inventory/", {"file": SimpleUploadedFile("fleet.yaml", NEW_RACK)})
     assert (form.status_code, form.json()["events"]) == (200, 0)
 
