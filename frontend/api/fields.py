@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from django.http import QueryDict
 from rest_framework import serializers
@@ -130,11 +130,16 @@ class Input(serializers.Serializer[Any]):
     default_error_messages = {"invalid": "give an object"}
 
     def to_internal_value(self, data: Any) -> Any:
-        values = super().to_internal_value(data)
-        unknown = [name for name in data if name not in self.fields]
-        if unknown:
-            known = ", ".join(self.fields)
-            raise serializers.ValidationError({name: [f"there is no such field; give any of: {known}"] for name in unknown})
+        known = ", ".join(self.fields)
+        wrong: dict[str, Any] = {}
+        if isinstance(data, Mapping):
+            wrong = {name: [f"there is no such field; give any of: {known}"] for name in data if name not in self.fields}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({**cast(dict[str, Any], error.detail), **wrong}) from error
+        if wrong:
+            raise serializers.ValidationError(wrong)
         return values
 
 

@@ -71,11 +71,9 @@ class JobPreviewView(ApiView):
 
     @extend_schema(operation_id="jobs_preview", parameters=[Size], responses=Forecast)
     def get(self, request: Request, cluster: str) -> Response:
-        known = {name: values for name, values in request.query_params.lists() if name in Size().fields}
         query = request.query_params.copy()
-        query.clear()
-        for name, values in known.items():
-            query.setlist(name, values)
+        for name in JobInput().fields.keys() - Size().fields.keys():  # of a whole job, what its placement does not depend on
+            query.pop(name, None)
         return _forecast(cluster, checked(Size, query))
 
     @extend_schema(operation_id="jobs_preview_all", request=Wanted, responses=Forecast)

@@ -36,10 +36,15 @@ class Taken(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def taken() -> list[Taken]:
+def schema() -> dict[str, Any]:
     out = io.StringIO()
     call_command("spectacular", stdout=out)
-    schema: dict[str, Any] = yaml.safe_load(out.getvalue())
+    loaded: dict[str, Any] = yaml.safe_load(out.getvalue())
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def taken(schema: dict[str, Any]) -> list[Taken]:
     return list(_taken(schema))
 
 
@@ -89,14 +94,38 @@ def test_numbers_at_and_beyond_their_bounds_are_taken_or_refused_by_name(admin: 
                 assert any(found.steps[-1] in error["field"] for error in answer.body["errors"]), (found, value, answer.body)
 
 
-def _send(api: Api, found: Taken, value: float, name: str) -> Any:
-    path = found.path.replace("{job}", name)
+def test_filters_that_are_not_there_and_words_that_are_none_are_refused_by_name(admin: Api, cluster: str, schema: dict[str, Any]) -> None:
+    name = admin.post("clusters/lab/jobs/", job()).body["id"]
+    asked = 0
+    for path, operations in schema["paths"].items():
+        words = [found["name"] for found in operations.get("get", {}).get("parameters", ()) if found["in"] == "query" and _is_word(found)]
+        takes = any(found["in"] == "query" for found in operations.get("get", {}).get("parameters", ()))
+        for field in [*words, "no_such_filter"] if takes and path.startswith(f"{BASE}clusters/") else ():
+            answer = read(admin.client.get(f"{_place(path, name)}?{urlencode({field: 'nonsense'})}"))
+            assert (answer.status, [error["field"] for error in answer.body["errors"]][-1:]) == (422, [field]), (path, field, answer.body)
+            asked += 1
+    assert asked > 20
+
+
+def _is_word(parameter: dict[str, Any]) -> bool:
+    described = parameter["schema"]
+    return "enum" in described or described.get("type") == "boolean"
+
+
+def _place(path: str, name: str) -> str:
+    """The path of a job, node and so on that are there."""
+    path = path.replace("{job}", name)
     kind = next((kind for kind in VERBS if f"/{kind}/" in path), "")
     path = path.replace("{verb}", VERBS.get(kind, "{verb}"))
     for parameter, stand_in in PLACES.items():
         path = path.replace(f"{{{parameter}}}", stand_in)
     assert path.startswith(BASE)
     assert "{" not in path, path
+    return path
+
+
+def _send(api: Api, found: Taken, value: float, name: str) -> Any:
+    path = _place(found.path, name)
     if found.where == "query":
         return read(getattr(api.client, found.method)(f"{path}?{urlencode({found.steps[0]: value})}"))
     body: Any = value

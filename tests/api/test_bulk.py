@@ -63,7 +63,7 @@ def test_sent_again_under_its_key_it_is_the_same_jobs(user: Api, cluster: str) -
         ({"jobs": None}, ["jobs"]),
         ({"jobs": {"name": "x"}}, ["jobs"]),
         ({"jobs": ["x", job(), None, []]}, ["jobs[0]", "jobs[2]", "jobs[3]"]),
-        ({"jobs": [job(), job(nodes=0), job(kind="x", extra=1), job()]}, ["jobs[1].nodes", "jobs[2].kind"]),
+        ({"jobs": [job(), job(nodes=0), job(kind="x", extra=1), job()]}, ["jobs[1].nodes", "jobs[2].kind", "jobs[2].extra"]),
         ({"jobs": [job(), job(extra=1)]}, ["jobs[1].extra"]),
         ({"jobs": [job(gpus=2), job(), job(nodes=None)]}, ["jobs[0].nodes", "jobs[2].nodes"]),
         ({"jobs": [job()], "more": 1}, ["more"]),

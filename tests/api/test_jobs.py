@@ -88,7 +88,7 @@ def test_a_wrong_value_is_named_with_what_would_be_right(user: Api, cluster: str
 
 def test_all_wrong_values_are_named_at_once(user: Api, cluster: str) -> None:
     refused = user.post(JOBS, {"kind": "x", "nodes": -1, "extra": 1})
-    assert {error["field"] for error in refused.body["errors"]} == {"name", "kind", "nodes"}
+    assert {error["field"] for error in refused.body["errors"]} == {"name", "kind", "nodes", "extra"}
 
 
 @pytest.mark.parametrize("body", [[], "text", 5, None])
@@ -185,6 +185,7 @@ def test_the_preview_cuts_as_the_engine_does(user: Api, cluster: str) -> None:
     assert (later["slices"], later["fits_now"]) == ([12, 12], False)
     assert "would wait now: needs 2 slices of 12" in later["text"]
     assert user.get(f"{JOBS}preview/?gpus=2").body["gpus"] == 2
+    assert [error["field"] for error in user.get(f"{JOBS}preview/?nodes=24&slice_sise=8").body["errors"]] == ["slice_sise"]
 
 
 def test_the_preview_says_what_a_quota_holds_as_the_pass_does(user: Api, cluster: str) -> None:
