@@ -40,12 +40,12 @@ computing() {
   fi
 }
 
-waiting() {
-  if [ $services = yes ]; then part "production parts" on_services "${pytest[@]}" tests/production; fi
-  # Its own process: the browser driver keeps an event loop that async tests cannot share.
-  if [ $browser = yes ]; then part "browser" "${pytest[@]}" tests/e2e; fi
-}
+as_processes() { part "production parts" on_services "${pytest[@]}" -p no:schemathesis tests/production; }
+
+# Its own process: the browser driver keeps an event loop that async tests cannot share.
+in_a_browser() { part "browser" "${pytest[@]}" -p no:schemathesis tests/e2e; }
 
 lane computing
-lane waiting
+if [ $services = yes ]; then lane as_processes; fi
+if [ $browser = yes ]; then lane in_a_browser; fi
 conclude
