@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import time
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from frontend.pages import palette
 from tests.e2e.server import CLUSTER
+from tests.support.patience import PATIENCE
 
 FLEET = f"/clusters/{CLUSTER}/"
 API = f"/api/v1/clusters/{CLUSTER}/"
@@ -29,6 +33,15 @@ def mark(page: Page) -> Page:
 def unreloaded(page: Page) -> bool:
     """Whether the mark is still there."""
     return bool(page.evaluate("window.here === true"))
+
+
+def until(page: Page, holds: Callable[[], bool], what: str) -> None:
+    """Wait until something holds. (Playwright's own waiting for scripts needs eval, which the pages forbid.)"""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > end:
+            pytest.fail(f"never came: {what}")
+        page.wait_for_timeout(50)
 
 
 def open_live(page: Page, path: str) -> Page:

@@ -7,13 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.e2e.conftest import PATIENCE_MS
-from tests.e2e.fleet import FLEET, expect_rack, open_live, open_table, press, say, unreloaded
+from tests.e2e.fleet import FLEET, expect_rack, open_live, open_table, press, say, unreloaded, until
 
 pytestmark = pytest.mark.e2e
-
-#: Milliseconds between looks.
-STEP = 100
 
 CAPACITY = f"{FLEET}capacity/"
 NODE = "r004-n09"
@@ -47,13 +43,9 @@ def stacked(page: Page) -> list[float]:
     return sums
 
 
-def until(page: Page, script: str) -> None:
-    """Wait until the script says yes. (Playwright's own waiting needs eval, which the pages forbid.)"""
-    for _ in range(int(PATIENCE_MS) // STEP):
-        if page.evaluate(script):
-            return
-        page.wait_for_timeout(STEP)
-    pytest.fail(f"never true: {script}")
+def until_true(page: Page, script: str) -> None:
+    """Wait until the script says yes."""
+    until(page, lambda: bool(page.evaluate(script)), script)
 
 
 def usable(page: Page, size: str) -> Locator:
@@ -73,7 +65,7 @@ def test_failing_a_node_moves_the_cell_and_the_point_and_nothing_is_reloaded(win
     expect(usable(capacity, "12+6")).to_have_text("66")
     expect(usable(capacity, "16")).to_have_text("64")
     expect(capacity.locator("[data-now-share]")).to_have_text("1.39 %")
-    until(capacity, "document.querySelector('[data-chart=usable]').data.some((trace) => trace.x[0] > 1 && trace.mode === 'markers')")
+    until_true(capacity, "document.querySelector('[data-chart=usable]').data.some((trace) => trace.x[0] > 1 && trace.mode === 'markers')")
     share = 100 / 72
     assert points(capacity) == {size: (pytest.approx(share), nodes) for size, nodes in {"16": 64, "18": 54, "12+6": 66, "17": 68}.items()}
     press(rack, f"#repair-{NODE}")
@@ -85,7 +77,7 @@ def test_failing_a_node_moves_the_cell_and_the_point_and_nothing_is_reloaded(win
 def test_the_books_over_time_sum_to_all_nodes_and_the_last_area_is_now(tab: Page) -> None:
     open_capacity(tab)
     say(tab, f"nodes/{NODE}/drain/")
-    until(
+    until_true(
         tab,
         "document.querySelector('[data-chart=history]').data.some((trace) => trace.name === 'Out' && trace.y[trace.y.length - 1] === 1)",
     )
@@ -93,7 +85,7 @@ def test_the_books_over_time_sum_to_all_nodes_and_the_last_area_is_now(tab: Page
     assert sums
     assert set(sums) == {72}
     tab.locator("label", has=tab.locator("input[name=partition][value=condition]")).click()
-    until(tab, "document.querySelector('[data-chart=history]').data.some((trace) => trace.name === 'Draining')")
+    until_true(tab, "document.querySelector('[data-chart=history]').data.some((trace) => trace.name === 'Draining')")
     assert set(stacked(tab)) == {72}
     say(tab, f"nodes/{NODE}/undrain/")
     assert unreloaded(tab)
@@ -123,7 +115,7 @@ def test_the_chart_follows_the_theme_and_offers_its_picture(tab: Page) -> None:
     ink = "getComputedStyle(document.querySelector('[data-chart=usable] .xtick text')).fill"
     light = tab.evaluate(ink)
     tab.emulate_media(color_scheme="dark")
-    until(tab, f"{ink} !== '{light}'")
+    until_true(tab, f"{ink} !== '{light}'")
     offered = {str(button.get_attribute("data-title")) for button in tab.locator("[data-chart=usable] .modebar-btn").all()}
     assert offered == {"Download plot as a PNG", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"}  # and nothing that sends data away
     tab.locator("[data-chart=usable]").hover()

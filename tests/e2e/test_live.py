@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
-from tests.e2e.fleet import expect_rack, live, open_table, say, shown, snapshot, table_of, unreloaded
+from tests.e2e.fleet import expect_rack, live, open_table, say, shown, snapshot, table_of, unreloaded, until
 from tests.e2e.server import Server
 
 pytestmark = pytest.mark.e2e
@@ -58,8 +58,7 @@ def test_a_lost_frame_is_noticed_and_made_good(tab: Page, drained: list[str]) ->
     open_table(tab)
     network.losing = True
     drain(tab, "r004-n18", drained)
-    while not network.lost:
-        tab.wait_for_timeout(50)
+    until(tab, lambda: bool(network.lost), "a frame that was lost")
     expect_rack(tab, "r004", not_healthy="0")
     network.losing = False
     drain(tab, "r004-n17", drained)
@@ -75,8 +74,7 @@ def test_a_lost_socket_is_opened_again_and_goes_on_where_it_was(tab: Page, drain
     expect_rack(tab, "r004", not_healthy="1")
     network.losing = True
     drain(tab, "r004-n17", drained)
-    while not network.lost:
-        tab.wait_for_timeout(50)
+    until(tab, lambda: bool(network.lost), "a frame that was lost")
     network.losing = False
     network.sockets[-1].close(code=3001)
     expect_rack(tab, "r004", not_healthy="2")
