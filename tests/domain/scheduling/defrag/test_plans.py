@@ -73,7 +73,7 @@ def test_every_plan_walks_and_none_costs_more_than_emptying_the_best_domain(seed
         assert plan.slice_only is None or plan.slice_only <= plan.cost
 
 
-@pytest.mark.parametrize("may_wait", [False, True])
+@pytest.mark.parametrize("may_wait", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_plans_of_both_kinds_are_among_them(may_wait: bool) -> None:
     """So that the property above is not about nothing."""
     moves = waits = 0

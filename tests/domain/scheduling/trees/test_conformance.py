@@ -48,6 +48,7 @@ def test_cases_of_other_schedulers(name: str, judged: int, tmp_path: Path) -> No
     assert found == {"agrees": (judged, judged), "valid": (judged, judged), "tight": (judged, judged)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 20260])
 def test_random_trees(seed: int, tmp_path: Path) -> None:
     cases = tmp_path / "cases.json"
