@@ -6,11 +6,13 @@ import pytest
 from django.db import connection, transaction
 
 from clusters.eventlog.database import DatabaseLog
+from clusters.eventlog.job_records import JobRecords
+from clusters.eventlog.projector import Projector
 from tests.contract.eventlog.toy import CLUSTER, create, submit, suspicion
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SYNCHRONOUS_FULL = 2
+SYNCHRONOUS_NORMAL, SYNCHRONOUS_FULL = 1, 2
 
 
 def _value(statement: str) -> object:
@@ -24,6 +26,27 @@ def test_r01_a_commit_is_on_the_disk_before_it_is_acknowledged() -> None:
         assert (_value("PRAGMA journal_mode"), _value("PRAGMA synchronous")) == ("wal", SYNCHRONOUS_FULL)
     else:
         assert (_value("SHOW synchronous_commit"), _value("SHOW fsync")) == ("on", "on")
+
+
+def test_r01_lists_that_the_log_can_make_again_do_not_wait_for_the_disk_and_appends_do_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = DatabaseLog()
+    create(log)
+    asked = "PRAGMA synchronous" if connection.vendor == "sqlite" else "SHOW synchronous_commit"
+    before, seen = _value(asked), []
+    monkeypatch.setattr(JobRecords, "write", lambda *_: seen.append(_value(asked)))
+    projector = Projector(log, JobRecords())
+    assert not projector.project(CLUSTER)
+    assert seen == ([SYNCHRONOUS_NORMAL] if connection.vendor == "sqlite" else ["off"])
+    assert _value(asked) == before
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("no room")
+
+    monkeypatch.setattr(JobRecords, "write", fail)
+    submit(log, "a")
+    with pytest.raises(RuntimeError, match="no room"):
+        projector.project(CLUSTER)
+    assert _value(asked) == before
 
 
 def test_r38_a_write_transaction_begins_as_one_and_waits_for_others() -> None:
