@@ -41,16 +41,17 @@ count_tests() {
 }
 
 conclude() {
-  local broken=0 log name
+  local broken=0 log name failed=""
   for lane in "${lanes[@]}"; do wait "$lane" || broken=1; done
   for log in "$logs"/*.failed; do
     [ -e "$log" ] || continue
     broken=1
     name=$(basename "$log" .failed)
+    failed="$failed${failed:+, }$name"
     printf '\n#### %s failed:\n' "$name"
     cat "$logs/$name.log"
   done
-  printf '\nafter %s s\n' "$SECONDS"
+  printf '\nafter %s s: %s\n' "$SECONDS" "$([ $broken = 0 ] && echo "all parts passed" || echo "FAILED: ${failed:-a lane was broken off}")"
   count_tests
   exit $broken
 }
