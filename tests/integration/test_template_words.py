@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from frontend.templatetags import states
+from tests.support.shared import ROOT
 
 SECOND = 1_000_000
 
@@ -93,3 +94,12 @@ def test_whole_instants_are_told_with_their_zone(path: Path) -> None:
     told = [text[match.end() :][:4] for match in re.finditer(r"\|instant \}\}", text)]
     column = "Cluster time, UTC" in text  # the head of a column says it for all its rows
     assert all(after == " UTC" or column for after in told)
+
+
+GUIDES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", *TEMPLATES]
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.name)
+def test_commands_are_typed_in_one_way(path: Path) -> None:
+    """As `make install` leaves them; a command that is only named is `manage.py NAME`."""
+    assert not re.findall(r"(?<!\.venv/bin/)python[0-9.]* manage\.py", path.read_text(encoding="utf-8"))
