@@ -22,11 +22,12 @@ from frontend.pages.base import frame, page, switcher
 from frontend.pages.palette import USES
 from frontend.selectors.capacity import DEFAULT_SIZES, CapacityReport, capacity_get, curves, read_sizes, tables
 from frontend.selectors.clusters import reading
-from frontend.selectors.telling import LOSS_CAUSES, gpu_hours
+from frontend.selectors.telling import LOSS_CAUSES
 from scheduling.domain.capacity.failures import PUBLISHED_NODE_DAYS, interruptions
 from scheduling.domain.capacity.model import Sizes
 from scheduling.domain.capacity.money import MEASURED_GAIN, gain_worth, time_saved
 from scheduling.domain.capacity.report import Given, label
+from scheduling.domain.wording import gpu_hours
 
 #: What Plotly needs beyond our own files: the empty style element that it makes (the hash is that of nothing), and pictures to download.
 PLOTLY = {"style-src": ["'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"], "img-src": ["blob:"]}

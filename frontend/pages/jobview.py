@@ -19,7 +19,8 @@ from frontend.pages.requestview import facts_of, part_names
 from frontend.selectors.clusters import now_of
 from frontend.selectors.jobs import JobFacts, Kept, Waiting, job_facts
 from frontend.selectors.nodes import uses_of
-from frontend.selectors.telling import LOSS_CAUSES, gpu_hours, size_of, tell
+from frontend.selectors.telling import LOSS_CAUSES, size_of, tell
+from scheduling.domain.wording import gpu_hours
 
 #: Counted reasons of a refusal, as they read beside their number.
 COUNTED = {

@@ -13,7 +13,7 @@ from clusters.domain.state import ClusterState
 from frontend.pages.base import page, part
 from frontend.selectors.clusters import reading
 from frontend.selectors.plans import RoomPlan, open_plans
-from frontend.selectors.telling import gpu_hours
+from scheduling.domain.wording import gpu_hours
 
 #: Proposals that the fleet page names; the page of plans has all.
 MOST_SHOWN = 3

@@ -36,7 +36,8 @@ from frontend.selectors.plans import (
     plan_get,
     room_wanted,
 )
-from frontend.selectors.telling import Told, gpu_hours, tell
+from frontend.selectors.telling import Told, tell
+from scheduling.domain.wording import gpu_hours
 from scheduling.whatif import room_what_if
 
 MOST_PAST = 20
@@ -198,7 +199,7 @@ def _row(plan: RoomPlan, name: str) -> dict[str, Any]:
         "steps": len(plan.moves),
         "cost": _cost(plan.cost_gpu_s),
         "slice_only": _cost(plan.slice_only_gpu_s),
-        "proof": "proven cheapest" if plan.optimal else f"at most {gap} % too dear",
+        "proof": "proven cheapest" if plan.optimal else f"at most {gap} % above the least possible",
         "at_us": plan.proposed_at_us,
         "reason": plan.reason,
         "outcome": plan.outcome,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusters.domain.jobs import JobState
+from scheduling.domain.wording import HOUR_S, gpu_hours
 from scheduling.why import JobWhy, WouldStart
 
 #: Headings of the answers, by who can make them true.
@@ -45,6 +46,6 @@ def _answer(found: WouldStart) -> dict[str, Any]:
     return {
         "title": TITLES[found.kind],
         "sentence": f"{found.text[:1].upper()}{found.text[1:]}.",
-        "cost": None if found.cost_gpu_hours is None else f"{found.cost_gpu_hours:,.1f} GPU-hours would be done again",
+        "cost": None if found.cost_gpu_hours is None else f"{gpu_hours(found.cost_gpu_hours * HOUR_S)} would be done again",
         "at_us": found.at_us,
     }

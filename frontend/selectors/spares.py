@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from clusters.domain.ids import HOUR
 from clusters.eventlog.live import live
 from scheduling.domain.spares import Move, Restoration
+from scheduling.domain.wording import in_gpu_hours
 from scheduling.spares import Spares, spares_get
 
 
@@ -85,15 +85,15 @@ def _advice(cluster: str, found: Spares) -> list[SpareAdvice]:
     restorations: tuple[Restoration, ...] = found.review.restorations if found.review else ()
     return [
         SpareAdvice(
-            one.domain, missing[one.domain], [_move(move, names.get(move.job, "")) for move in one.moves], _hours(one.cost), one.reason
+            domain=one.domain,
+            missing=missing[one.domain],
+            moves=[_move(move, names.get(move.job, "")) for move in one.moves],
+            gpu_hours=in_gpu_hours(one.cost),
+            reason=one.reason,
         )
         for one in restorations
     ]
 
 
 def _move(move: Move, name: str) -> SpareMove:
-    return SpareMove(move.job, name, move.slice, list(move.nodes), move.to.domain, list(move.to.nodes), _hours(move.cost))
-
-
-def _hours(gpu_time: int) -> float:
-    return round(gpu_time / HOUR, 2)
+    return SpareMove(move.job, name, move.slice, list(move.nodes), move.to.domain, list(move.to.nodes), in_gpu_hours(move.cost))

@@ -21,6 +21,7 @@ from clusters.domain.jobs import JobRequest
 from clusters.domain.lost_work import LossCause
 from frontend.pages.palette import state_of
 from scheduling.domain.refusals import explain
+from scheduling.domain.wording import gpu_hours
 
 Words = tuple[str, str]  # what happened; why, or ""
 
@@ -173,12 +174,6 @@ def _signal(event: signals.SignalReceived) -> Words:
 def _work_lost(event: jobs.WorkLost) -> Words:
     lost = f"{gpu_hours(event.rollback_gpu_s)} to be done again, {gpu_hours(event.stall_gpu_s)} stood still"
     return "Work lost", f"{lost}: {LOSS_CAUSES[event.cause]}"
-
-
-def gpu_hours(gpu_seconds: int) -> str:
-    """GPU-time in the unit of the books."""
-    hours = gpu_seconds / 3_600
-    return f"{hours:,.0f} GPU-h" if hours >= 100 else f"{hours:.3g} GPU-h"
 
 
 LOSS_CAUSES: dict[LossCause, str] = {

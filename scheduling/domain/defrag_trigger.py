@@ -18,10 +18,10 @@ from clusters.domain.setting import DefragMode
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.defrag.problem import Problem, problem_for_domains, problem_for_job
 from scheduling.domain.defrag_terms import terms_of
-from scheduling.domain.limits import span
 from scheduling.domain.refusals import TOPOLOGY
 from scheduling.domain.trial import Trial
 from scheduling.domain.waiting import counted
+from scheduling.domain.wording import exactly
 
 #: Domains that are wanted at a time are begun with so long before.
 LEAD: Duration = 30 * MINUTE
@@ -68,7 +68,7 @@ def left_alone(state: ClusterState, now: Instant) -> Iterator[tuple[PlanAim, Job
 
 
 def _span(time: Duration) -> str:
-    return span(time // MINUTE * 60 or max(1, time // SECOND))
+    return exactly(time // MINUTE * 60 or max(1, time // SECOND))
 
 
 def is_due(state: ClusterState, job: Job, now: Instant) -> bool:

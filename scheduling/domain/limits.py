@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clusters.domain.events import Payload
-from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration, Instant
+from clusters.domain.ids import MINUTE, SECOND, Duration, Instant
 from clusters.domain.job_events import AfterStop, StopRequested
 from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.stopping import stop_work
+from scheduling.domain.wording import exactly
 
 #: What is allowed for between a job's place and its start, and again between the request to stop and the stop.
 LAUNCH: Duration = MINUTE
@@ -66,15 +67,7 @@ def enforce_limits(state: ClusterState, now: Instant) -> Iterator[tuple[str, lis
         job = state.jobs[name]
         limit = limit_of(job)
         if limit is not None and limit <= now:
-            reason = f"ran to its time limit of {span(job.request.time_limit_s or 0)}"
+            reason = f"ran to its time limit of {exactly(job.request.time_limit_s or 0)}"
             nodes = tuple(sorted(job.held_nodes))
             stop = StopRequested(job=name, generation=job.generation, nodes=nodes, after=AfterStop.FAILED, reason=reason)
             yield name, stop_work(state, stop)
-
-
-def span(seconds: int) -> str:
-    """A length of time in the largest unit that it is a whole number of: "2 h", "90 min", "45 s"."""
-    hours, minutes = HOUR // SECOND, MINUTE // SECOND
-    if seconds % hours == 0:
-        return f"{seconds // hours} h"
-    return f"{seconds // minutes} min" if seconds % minutes == 0 else f"{seconds} s"

@@ -38,11 +38,11 @@ def exactly(seconds: int) -> str:
 
 
 def gpu_hours(gpu_seconds: float) -> str:
-    """GPU-time: "1,234 GPU-hours", "12.5 GPU-hours"; little of it in seconds: "90 GPU-seconds"."""
+    """GPU-time: "1,234 GPU-hours", "12.5 GPU-hours", "0 GPU-hours"; little of it in seconds: "90 GPU-seconds"."""
     hours = gpu_seconds / HOUR_S
-    if hours < 0.1:
+    if 0 < hours < 0.1:
         return f"{gpu_seconds:.0f} GPU-seconds"
-    return f"{hours:,.0f} GPU-hours" if hours >= 100 else f"{hours:,.1f} GPU-hours"
+    return f"{hours:,.0f} GPU-hours" if not hours or hours >= 100 else f"{hours:,.1f} GPU-hours"
 
 
 def in_gpu_hours(gpu_time: Duration) -> float:

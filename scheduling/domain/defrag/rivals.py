@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from clusters.domain.defrag import Rival
 from scheduling.domain.defrag.cascade import Found
 from scheduling.domain.defrag.model import Domain, Problem, Solution
-from scheduling.domain.defrag.words import gpu_hours
+from scheduling.domain.wording import gpu_hours
 
 #: Rivals that are told one by one.
 MOST_RIVALS = 16

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from clusters.domain.defrag import Plan, Rival
-
-HOUR_S = 3_600
+from scheduling.domain.wording import gpu_hours
 
 
 def certificate(plan: Plan) -> str:
@@ -34,9 +33,3 @@ def _proof(plan: Plan) -> str:
 def _runner_up(rival: Rival) -> str:
     domains = " and ".join(rival.domains) if len(rival.domains) < 3 else f"{', '.join(rival.domains[:-1])} and {rival.domains[-1]}"
     return f"The runner-up is {domains} at {gpu_hours(rival.cost or 0)}."
-
-
-def gpu_hours(gpu_seconds: int) -> str:
-    """Weighted GPU-seconds as people read them."""
-    hours = gpu_seconds / HOUR_S
-    return f"{gpu_seconds} GPU-seconds" if gpu_seconds < HOUR_S / 10 else f"{hours:,.1f} GPU-hours"

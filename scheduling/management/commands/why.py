@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.errors import ClusterError
 from clusters.domain.ids import SECOND, Instant
-from scheduling.domain.wording import many
+from scheduling.domain.wording import HOUR_S, gpu_hours, many
 from scheduling.why import JobWhy, SliceLacks, WouldStart, job_why
 
 
@@ -60,7 +60,7 @@ def _lacking(short: SliceLacks) -> str:
 
 def _would(answer: WouldStart) -> str:
     ends = [f"about {_moment(answer.at_us)}"] if answer.at_us is not None else []
-    costs = [f"costs {answer.cost_gpu_hours:g} GPU-hours"] if answer.cost_gpu_hours is not None else []
+    costs = [f"costs {gpu_hours(answer.cost_gpu_hours * HOUR_S)}"] if answer.cost_gpu_hours is not None else []
     more = "; ".join(ends + costs)
     return _sentence(answer.text) + (f" ({more})" if more else "")
 

@@ -13,7 +13,7 @@ from clusters.domain.job_events import AfterStop, JobCancelled, JobFailed, NodeS
 from clusters.domain.jobs import JobState
 from clusters.domain.policy import Policy
 from scheduling.domain.deadlines import next_deadline
-from scheduling.domain.limits import LAUNCH, LEAST_STEP, STOP, ends_by, planned_end, span
+from scheduling.domain.limits import LAUNCH, LEAST_STEP, STOP, ends_by, planned_end
 from tests.support.world import World, ask, racks
 
 
@@ -122,8 +122,3 @@ def test_work_that_tells_nothing_is_taken_to_run_as_the_policy_says() -> None:
     job = world.run(ask(2))
     assert planned_end(job, Policy(default_run_s=3600), 0) == HOUR + STOP
     assert planned_end(job, Policy(default_run_s=3600), DAY) > DAY
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(7200, "2 h"), (5400, "90 min"), (45, "45 s"), (3661, "3661 s")])
-def test_lengths_of_time_in_words(seconds: int, words: str) -> None:
-    assert span(seconds) == words

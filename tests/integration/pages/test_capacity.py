@@ -195,5 +195,5 @@ def test_what_failures_have_cost_is_told_by_team_and_cause(user: Client, cluster
     run_pass(cluster)
     ((team, cause, rollback, stall),) = table_after(get(user), "Lost work")
     assert (team, cause) == ("none", "a node failed")
-    assert rollback.endswith("GPU-h")
-    assert stall.endswith("GPU-h")
+    assert rollback.endswith(("GPU-hours", "GPU-seconds"))
+    assert stall.endswith(("GPU-hours", "GPU-seconds"))

@@ -56,7 +56,7 @@ def test_a_plan_is_shown_with_maps_moves_and_why_the_others_lose(user: Client, v
         assert "Proven cheapest" in page
         assert "→ r2" in page
         assert "j000009 stays" in page
-        assert "3 GPU-h" in page  # weighted, of 1 GPU-hour lost
+        assert "3.0 GPU-hours" in page  # weighted, of 1 GPU-hour lost
         assert "plan-approve" not in page
     for path in (PLANS, ROWS, f"/clusters/{NAME}/", f"/clusters/{NAME}/jobs/{job}/", f"/clusters/{NAME}/jobs/{victim}/"):
         assert f"{PLANS}{plan}/" in text(user, path)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusters.domain.defrag import Plan, PlanAim, PlanMove, Rival
-from scheduling.domain.defrag.words import certificate, gpu_hours
+from scheduling.domain.defrag.words import certificate
 
 MOVE = PlanMove(job="j1", generation=1, slice=0, domain="r1", nodes=("r1-n1",), to=None, cost=1, lost=1)
 
@@ -64,7 +64,3 @@ def rival(*domains: str, cost: int | None = 14_760) -> Rival:
 )
 def test_the_certificate_says_what_is_proven(fields: dict[str, Any], words: str) -> None:
     assert certificate(plan(**fields)) == words
-
-
-def test_small_costs_are_told_in_seconds() -> None:
-    assert (gpu_hours(120), gpu_hours(3_600_000)) == ("120 GPU-seconds", "1,000.0 GPU-hours")
