@@ -48,6 +48,7 @@ from scheduling.domain.defrag_trigger import causes, problem_of
 from scheduling.domain.trial import Trial
 from tests.scenarios.breaking import chances
 from tests.scenarios.breaking.asking import ask_why
+from tests.scenarios.breaking.calm import come_to_rest
 from tests.scenarios.breaking.engine import Engine
 from tests.scenarios.breaking.ground import NAME, Ground
 from tests.scenarios.breaking.inventory import change, leave
@@ -74,7 +75,8 @@ class Story:
     def __init__(self, seed: int) -> None:
         opening = Random(f"{seed}/opening")
         self.seed = seed
-        self.ground = Ground(chances.shape(opening), chances.policy(opening), Random(f"{seed}/ground"))
+        self._specs = chances.shape(opening)
+        self.ground = Ground(self._specs, chances.policy(opening), Random(f"{seed}/ground"))
         self.order = [*("submit",) * 8, "settle", "work", "work", *_order(opening)]
         self._chance = opening
         self._reports: list[Payload] = []  # facts so far, to be told again
@@ -91,6 +93,8 @@ class Story:
             step: Callable[[], None] = getattr(self, f"_{name}")
             step()
         self._rest()
+        if self.seed % 2:
+            come_to_rest(self.ground, self._engine, self._specs)
         self.ground.prove()
 
     def digest(self) -> str:
