@@ -16,7 +16,7 @@ MOST_REASONS = 4
 
 #: How `Victims.why_not` begins, and how the same is said of one counted job, and of several.
 _COUNTED = (
-    ("its last checkpoint is older than it declares", "has an older checkpoint than it declares", "have older checkpoints than they declare"),
+    ("its last checkpoint is older than it declares", "has an overdue checkpoint", "have overdue checkpoints"),
     ("it is ", "is ", "are "),
     ("it was ", "was ", "were "),
     ("it has ", "has ", "have "),

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from clusters.domain.commands import NodeVerb
+from clusters.domain.commands import NodeVerb, SetRackState
 from clusters.domain.constraints import Layer, LevelMode
-from clusters.domain.ids import MINUTE
+from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.job_events import CheckpointReported
 from clusters.domain.jobs import JobKind, Recovery
 from clusters.domain.policy import Policy
+from clusters.domain.racks import RackState
 from clusters.domain.setting import Backfill
 from clusters.domain.space_events import SpaceReserved
 from scheduling.domain.defrag.model import Problem, Terms
@@ -66,6 +67,22 @@ def test_work_that_moved_of_late_stays_and_so_does_what_is_promised() -> None:
     assert problem.domains[0].pinned == ((first.id, 4, "it was moved of late"),)
     assert problem.domains[2].pinned == ((waiting, 1, "it is promised them"),)
     assert problem.domains[2].free == 17
+
+
+def test_racks_before_their_maintenance_serve_only_what_ends_in_time() -> None:
+    world = world_of()
+    for hours in (1, 9):
+        world.run(ask(4, expected_run_s=hours * 3_600))
+    shared = world.run(ask(gpus=1, expected_run_s=9 * 3_600))
+    command = SetRackState(rack="r3", state=RackState.NO_NEW_LONG_JOBS, until=world.now + 4 * HOUR, by="op", reason="new pump")
+    world.do(command)
+    long, short = room_for(world, 16, expected_run_s=9 * 3_600), room_for(world, 16, expected_run_s=3_600)
+    assert (long.targets, short.targets) == (0b011, 0b111)
+    by_job = {unit.pieces[0][0]: unit.allowed >> 2 & 1 for unit in long.units}
+    assert by_job == {job.id: job.request.expected_run_s == 3_600 for job in world.state.holders.values()}
+    assert shared.id in by_job
+    world.do(SetRackState(rack="r3", state=RackState.OPEN, by="op", reason="done"))
+    assert room_for(world, 16, expected_run_s=9 * 3_600).targets == 0b111
 
 
 def test_a_checkpoint_that_is_overdue_is_not_counted_on() -> None:
