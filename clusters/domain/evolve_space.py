@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from clusters.domain import space_events as ev
@@ -39,9 +39,10 @@ def free_reservation(state: ClusterState, job: str) -> None:
     reservation = state.reservations.pop(job, None)
     if reservation is None:
         return
-    _mark(state, reservation.nodes, on=False)
+    freed = set(reservation.nodes)
     for other in state.reservations.values():  # a node may be kept for two jobs, one after the other
-        _mark(state, other.nodes, on=True)
+        freed.difference_update(other.nodes)
+    _mark(state, freed, on=False)
 
 
 def _lent(state: ClusterState, _: Event, payload: ev.SpareLent) -> None:
@@ -60,7 +61,7 @@ def _count(state: ClusterState, what: str) -> None:
     state.tally[what] = state.tally.get(what, 0) + 1
 
 
-def _mark(state: ClusterState, nodes: tuple[str, ...], *, on: bool) -> None:
+def _mark(state: ClusterState, nodes: Iterable[str], *, on: bool) -> None:
     space = state.built_space
     if space is not None:
         for name in nodes:

@@ -57,6 +57,7 @@ class Turns:
         self._policy = trial.policy
         self._by_size = trial.policy.queue_order is QueueOrder.SIZE
         self._gpus = trial.topology.usual_gpus
+        self._quoted = bool(trial.policy.quotas)  # else no points depend on what is placed
         self._shares = _shares(trial)
         self._classes: dict[str, PriorityClass] = {}
         self._heap: list[tuple[Key, Turn]] = []
@@ -73,7 +74,7 @@ class Turns:
         heap = self._heap
         while heap:
             _, turn = heappop(heap)
-            if turn.borrows == self.quotas.borrows(turn.team, turn.asked):
+            if not self._quoted or turn.borrows == self.quotas.borrows(turn.team, turn.asked):
                 return turn
             key = self._key(turn)  # it has fallen since it was put there
             if not heap or key <= heap[0][0]:
@@ -128,9 +129,10 @@ class Turns:
         points = (rank.priority + job.priority) * HOUR + (rank.ageing * waited if waited > 0 else 0)
         if self._shares:
             points -= self._shares.get(turn.team, 0)
-        turn.borrows = self.quotas.borrows(turn.team, turn.asked)
-        if turn.borrows:
-            points -= BORROWING * HOUR
+        if self._quoted:
+            turn.borrows = self.quotas.borrows(turn.team, turn.asked)
+            if turn.borrows:
+                points -= BORROWING * HOUR
         if self._by_size:
             return (-(points // HOUR), turn.asked, job.aged_from, job.seq)
         return (-points, job.aged_from, job.seq, 0)

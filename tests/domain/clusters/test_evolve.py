@@ -27,6 +27,7 @@ from clusters.domain.job_events import (
     WorkStopped,
 )
 from clusters.domain.jobs import JobState
+from clusters.domain.space_events import SpaceFreed, SpaceReserved
 from clusters.domain.state import ClusterState, Job
 from tests.domain.clusters.logs import Log, cluster, node_names, request
 
@@ -209,3 +210,16 @@ def test_requests_are_frozen() -> None:
         request().name = "other"  # type: ignore[misc]
     assert replace(request(), name="other").name == "other"
     assert isinstance(ClusterState().policy_version, int)
+
+
+def test_a_node_that_is_kept_for_two_jobs_stays_kept_when_one_of_them_needs_it_no_more() -> None:
+    log = cluster()
+    log.add(*(JobSubmitted(request=request(nodes=2), submitted_by="ada") for _ in range(2)))
+    first, second = log.state.jobs
+    names = node_names(1, 1, 3)
+    for job, nodes in ((first, names[:2]), (second, names[1:])):
+        log.add(SpaceReserved(job=job, nodes=nodes, starts_at=10, reason="a test"))
+    kept = log.sound().space.reserved[0]
+    assert kept.bit_count() == 3
+    log.add(SpaceFreed(job=first, reason="a test"))
+    assert log.sound().space.reserved[0] == kept & ~1

@@ -135,6 +135,23 @@ def test_nothing_is_lent_beyond_a_limit_or_that_others_do_not_leave(quotas: list
     assert {team: gpus for team, gpus in held.items() if gpus} == {team: use.gpus for team, use in world.state.usage.teams.items()}
 
 
+@settings(max_examples=60, deadline=None)
+@given(rows, st.lists(st.tuples(st.sampled_from(TEAMS), st.integers(1, 60)), min_size=1, max_size=8))
+def test_where_teams_stand_follows_what_was_taken(quotas: list[Quota], taken: list[tuple[str, int]]) -> None:
+    """Asking before something is taken does not change what is said after it."""
+    state = World([], Policy(quotas=tuple(quotas)), checked=False).state
+    asked, quiet = Quotas(state), Quotas(state)
+    for team, gpus in taken:
+        for other in TEAMS:
+            asked.refusal(other, gpus)
+        asked.take(team, gpus)
+        quiet.take(team, gpus)
+    for team in TEAMS:
+        for gpus in (1, 8, 40, 200):
+            assert asked.refusal(team, gpus) == quiet.refusal(team, gpus)
+            assert asked.borrows(team, gpus) == quiet.borrows(team, gpus)
+
+
 def _check_loan(held: Counter[str], policy: Policy, team: str, row: Quota) -> None:
     assert row.borrow is None or held[team] <= row.gpus + row.borrow
     named = {row.team: row.gpus for row in policy.quotas if row.team != "*"}

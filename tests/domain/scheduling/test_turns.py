@@ -168,7 +168,7 @@ REQUESTS: list[dict[str, Any]] = [
 POLICIES = [
     Policy(),
     Policy(queue_order=QueueOrder.SIZE),
-    Policy(fair_share_half_life_h=3, quotas=(Quota(team="a", gpus=20), Quota(team="*", gpus=40, borrow=16))),
+    Policy(fair_share_half_life_h=3, quotas=(Quota(team="a", gpus=20), Quota(team="b", gpus=60), Quota(team="*", gpus=40, borrow=16))),
     Policy(classes=ageing(("standard", 0, 1), ("production", 50, 0), ("batch", -9, 30))),
 ]
 submissions = st.lists(st.tuples(st.sampled_from(REQUESTS), st.integers(1, 5), st.integers(0, 30 * HOUR)), min_size=1, max_size=12)
