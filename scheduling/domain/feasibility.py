@@ -16,7 +16,7 @@ from clusters.domain.state import ClusterState
 from scheduling.domain.parallelism.check import unit_nodes
 from scheduling.domain.placement import place, place_shape
 from scheduling.domain.refusals import infeasible
-from scheduling.domain.shape import Shape, shape_of
+from scheduling.domain.shape import Shape, may_borrow, shape_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +47,24 @@ def could_never_fit(whole: Space, request: JobRequest, policy: Policy) -> Refusa
     outcome = place_shape(whole, shape, policy)
     if not isinstance(outcome, Refusal):
         return None
+    if shape.small and _has_place(whole, shape, replace(policy, target_spares=0, min_spares=0)):
+        borrows = may_borrow(policy, request) and not shape.gpus
+        return None if borrows and _has_place(whole, replace(shape, small=False, spares=0), policy) else _all_spares(request, shape)
     if shape.gpus:
         return infeasible("gpus", shape.gpus, "no node has that many GPUs; ask for whole nodes instead")
     field, value = ("nodes", request.nodes) if request.nodes is not None else ("gpus", request.gpus or 0)
     return infeasible(field, value, _what_fits(whole, shape, request, policy, outcome))
+
+
+def _has_place(whole: Space, shape: Shape, policy: Policy) -> bool:
+    return not isinstance(place_shape(whole, shape, policy), Refusal)
+
+
+def _all_spares(request: JobRequest, shape: Shape) -> Refusal:
+    """Work below a slice for which the policy leaves no node, not even of an empty cluster."""
+    field, value = ("nodes", request.nodes) if request.nodes is not None else ("gpus", request.gpus or 0)
+    lend = ", or lending to restartable work" if not shape.gpus else ""
+    return infeasible(field, value, f"the policy keeps all nodes that it could have as spares; it takes fewer target_spares{lend}")
 
 
 def whole_space(state: ClusterState) -> Space:

@@ -13,22 +13,16 @@ from clusters.domain.decision import Refusal
 from clusters.domain.disruption import age_of_work
 from clusters.domain.events import Payload
 from clusters.domain.job_events import AfterStop, JobPreempted, StopRequested
-from clusters.domain.jobs import ACTIVE, JobKind, JobRequest
+from clusters.domain.jobs import ACTIVE
 from clusters.domain.policy import Policy
 from clusters.domain.space import Space
 from clusters.domain.space_events import SpareLent, SpareReclaimed
 from clusters.domain.state import Job, Slice
 from scheduling.domain.nodes import bits
 from scheduling.domain.placement import Placement, place_shape
-from scheduling.domain.shape import shape_of
+from scheduling.domain.shape import may_borrow, shape_of
 from scheduling.domain.stopping import stop_work
 from scheduling.domain.trial import Trial
-
-
-def may_borrow(policy: Policy, request: JobRequest) -> bool:
-    """Whether the work may run on spares: it can be stopped at any time, and holds whole nodes."""
-    interactive = request.kind is JobKind.INTERACTIVE and not policy.interactive_preemptible
-    return policy.lending and request.restartable and not request.exclusive and not interactive
 
 
 def place_on_spares(trial: Trial, job: Job) -> tuple[Placement, SpareLent] | None:

@@ -20,12 +20,12 @@ from clusters.domain.queue import place_of
 from clusters.domain.reservations import is_claim
 from clusters.domain.state import Job
 from scheduling.domain.equals import equals_before, hand_down, promise_of
-from scheduling.domain.lending import may_borrow, place_on_spares
+from scheduling.domain.lending import place_on_spares
 from scheduling.domain.placement import Placement
 from scheduling.domain.preemption import Victim, candidates_for_priority, preempt, reclaim
 from scheduling.domain.quotas import Standing
 from scheduling.domain.reservations import place_where_promised, reserve_for
-from scheduling.domain.shape import Asked, asked_of
+from scheduling.domain.shape import Asked, asked_of, may_borrow
 from scheduling.domain.terms import QUOTA, waits_for_jobs, waits_for_time
 from scheduling.domain.trial import Trial
 from scheduling.domain.turns import Turn, Turns

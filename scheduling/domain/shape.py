@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from clusters.domain.constraints import JobPart, Layer, LevelMode, ParallelPlan
 from clusters.domain.decision import Refusal
 from clusters.domain.errors import InvalidRequest
-from clusters.domain.jobs import JobRequest
+from clusters.domain.jobs import JobKind, JobRequest
 from clusters.domain.policy import Policy
 from clusters.domain.slices import cluster_slice, is_small, slice_sizes, whole_nodes
 from clusters.domain.topology import Topology
@@ -85,6 +85,12 @@ def shape_of(topology: Topology, request: JobRequest, policy: Policy) -> Shape |
     except InvalidRequest as error:
         return infeasible(error.field, str(error.value), error.expected)
     return _shape(topology, request, policy, whole, parts)
+
+
+def may_borrow(policy: Policy, request: JobRequest) -> bool:
+    """Whether the work may run on spares: it can be stopped at any time, and holds whole nodes."""
+    interactive = request.kind is JobKind.INTERACTIVE and not policy.interactive_preemptible
+    return policy.lending and request.restartable and not request.exclusive and not interactive
 
 
 def slice_shape(topology: Topology, request: JobRequest, policy: Policy, size: int) -> Shape:

@@ -12,7 +12,7 @@ from clusters.domain.jobs import JobRequest
 from clusters.domain.policy import Policy
 from scheduling.domain.counterfactuals.question import Change, Counterfactual, Kind, Question
 from scheduling.domain.preemption import gpus_held
-from scheduling.domain.shape import shape_of
+from scheduling.domain.shape import may_borrow, shape_of
 from scheduling.domain.trial import Trial
 from scheduling.domain.wording import in_gpu_hours, many
 
@@ -85,11 +85,15 @@ def _most(question: Question, field: str, unit: int, asked: int) -> int:
 
 
 def lower_settings(question: Question) -> Counterfactual | None:
-    """The spares that the policy keeps, as far as they must be fewer for the job to start."""
-    for setting, value, policy in _lowered(question.state.policy):
+    """The spares that the policy keeps, as far as they must be fewer for the job to start; or that they are lent."""
+    now = question.state.policy
+    lent = replace(now, lending=True)
+    if not now.lending and not question.stalled and may_borrow(lent, question.request) and question.starts(_under(lent)):
+        text = f"{question.would} if the policy's lending were on: then spares are lent to restartable work"
+        return Counterfactual(kind=Kind.POLICY, text=text, params={"setting": "lending", "value": True})
+    for setting, value, policy in _lowered(now):
         if question.fits(_under(policy)) and question.starts(_under(policy)):
-            was = getattr(question.state.policy, setting)
-            text = f"{question.would} if the policy's {setting} were {value} instead of {was}"
+            text = f"{question.would} if the policy's {setting} were {value} instead of {getattr(now, setting)}"
             return Counterfactual(kind=Kind.POLICY, text=text, params={"setting": setting, "value": value})
     return None
 

@@ -1,4 +1,5 @@
-"""Loans of quota: refused where nobody could ever give them, waited for where somebody may, and told alike before and after submission."""
+"""Loans of quota, and of spares: refused where nobody could ever give them, waited for where somebody may, and told alike before and after
+submission."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ from dataclasses import replace
 
 from clusters.domain.commands import ChangePolicy, ReleaseJob, SubmitJob
 from clusters.domain.decision import Decision, Refusal
+from clusters.domain.jobs import JobState
 from clusters.domain.policy import Policy
+from clusters.domain.setting import SparesScope
 from clusters.domain.teams import Quota
 from scheduling.domain.counterfactuals import Kind, counterfactuals
 from scheduling.domain.refusals import explain
@@ -68,3 +71,40 @@ def test_a_request_would_wait_for_the_same_reason_as_the_job_that_it_becomes() -
     later = would_wait(Trial(world.state, world.now), ask(1, team="a", after=(name,)))
     assert later is not None
     assert explain(later) == f"waits for job {name} to finish"
+
+
+# ---- spares
+
+
+def all_spares(*, lending: bool = False) -> World:
+    """A cluster that keeps every node as a spare, from the start."""
+    return World(racks(1, nodes=4), Policy(slice_size=4, target_spares=4, spares_scope=SparesScope.ALL, lending=lending))
+
+
+def test_work_for_which_the_policy_leaves_no_node_is_refused_with_what_it_takes() -> None:
+    outcome = all_spares().do(SubmitJob(request=ask(gpus=1), by="ada"))
+    assert isinstance(outcome, Refusal)
+    assert outcome.message == (
+        "gpus: 1 can never be placed here; the policy keeps all nodes that it could have as spares; it takes fewer target_spares"
+    )
+    outcome = all_spares().do(SubmitJob(request=ask(1), by="ada"))
+    assert isinstance(outcome, Refusal)
+    assert outcome.message.endswith("it takes fewer target_spares, or lending to restartable work")
+
+
+def test_work_that_may_run_on_lent_spares_is_taken_and_runs() -> None:
+    world = all_spares(lending=True)
+    assert world.run(ask(1)).state is JobState.RUNNING
+    outcome = world.do(SubmitJob(request=ask(1, restartable=False), by="ada"))
+    assert isinstance(outcome, Refusal)
+
+
+def test_a_job_that_could_run_on_spares_only_is_told_that_lending_would_start_it() -> None:
+    world = World(racks(1))
+    world.run(ask(16, restartable=False))
+    name = world.submit(ask(1))
+    world.settle()
+    found = {each.kind: each for each in counterfactuals(world.state, world.job(name), world.now)}
+    assert found[Kind.POLICY].params == {"setting": "lending", "value": True}
+    assert found[Kind.POLICY].text == "it would start if the policy's lending were on: then spares are lent to restartable work"
+    assert comes_true(world, name, found[Kind.POLICY])

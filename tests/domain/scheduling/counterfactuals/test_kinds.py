@@ -168,7 +168,7 @@ def test_spares_that_must_stay() -> None:
 def test_spares_that_a_domain_owes() -> None:
     world = World(racks(1))
     full(world, 16)
-    found = answer(world, world.submit(ask(1)), Kind.POLICY)
+    found = answer(world, world.submit(ask(1, restartable=False)), Kind.POLICY)
     assert found.params == {"setting": "target_spares", "value": 1}
 
 
