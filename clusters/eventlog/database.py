@@ -7,6 +7,7 @@ order, and an append that is rolled back leaves nothing behind.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -30,6 +31,23 @@ from clusters.eventlog.storage import Audited, Position, Repeated, StoredSnapsho
 
 PAGE = 2_000  # rows fetched at a time: no read stays open for long, which would keep SQLite's WAL from being checkpointed
 FIND_PAGE = 500  # keys of one look-up
+
+
+_turn = threading.RLock()
+
+
+@contextmanager
+def taking_turns(alias: str) -> Iterator[None]:
+    """Around a write transaction: the threads of this process take turns.
+
+    SQLite has one writer, and who finds it busy looks again after pauses of up to 0.1 s, in no order: under a storm of writes somebody
+    would wait for seconds. Other processes are waited for in that way still.
+    """
+    if connections[alias].vendor == "sqlite":
+        with _turn:
+            yield
+    else:
+        yield
 
 
 class _DatabaseWriter:
@@ -79,7 +97,7 @@ class DatabaseStore:
     @contextmanager
     def _transaction(self) -> Iterator[CursorWrapper]:
         # durable: an append inside a longer transaction would be acknowledged before it is safe
-        with transaction.atomic(using=self._alias, durable=True), self._cursor() as cursor:
+        with taking_turns(self._alias), transaction.atomic(using=self._alias, durable=True), self._cursor() as cursor:
             yield cursor
 
     def _fetch(self, statement: str, parameters: Sequence[str | int]) -> list[Any]:

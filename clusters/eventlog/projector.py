@@ -23,7 +23,7 @@ from clusters.domain.errors import UnknownEvent
 from clusters.domain.events import Event
 from clusters.domain.evolve import evolve
 from clusters.domain.state import ClusterState
-from clusters.eventlog.database import DatabaseLog
+from clusters.eventlog.database import DatabaseLog, taking_turns
 from clusters.eventlog.models import ProjectionPosition
 
 #: Events whose rows are written in one transaction: a few milliseconds, so that appends go on in between.
@@ -137,7 +137,7 @@ class Projector:
         """
         connection = connections[self._log.alias]
         lazy = connection.vendor == "sqlite" and not connection.in_atomic_block  # SQLite changes it between transactions only
-        with connection.cursor() as cursor:
+        with taking_turns(self._log.alias), connection.cursor() as cursor:
             if lazy:
                 cursor.execute("PRAGMA synchronous = NORMAL")
             try:
