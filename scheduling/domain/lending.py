@@ -13,7 +13,7 @@ from clusters.domain.decision import Refusal
 from clusters.domain.disruption import age_of_work
 from clusters.domain.events import Payload
 from clusters.domain.job_events import AfterStop, JobPreempted, StopRequested
-from clusters.domain.jobs import ACTIVE
+from clusters.domain.jobs import ACTIVE, JobRequest
 from clusters.domain.policy import Policy
 from clusters.domain.space import Space
 from clusters.domain.space_events import SpareLent, SpareReclaimed
@@ -27,15 +27,21 @@ from scheduling.domain.trial import Trial
 
 def place_on_spares(trial: Trial, job: Job) -> tuple[Placement, SpareLent] | None:
     """Where the job would run if it may use what its domains owe, and what is lent to it there."""
-    shape = shape_of(trial.topology, job.request, trial.policy)
-    if not may_borrow(trial.policy, job.request) or isinstance(shape, Refusal) or not shape.small or shape.gpus:
+    found = on_spares(trial, job.request, job)
+    return (found[0], SpareLent(job=job.id, nodes=found[1])) if found else None
+
+
+def on_spares(trial: Trial, request: JobRequest, job: Job | None = None) -> tuple[Placement, tuple[str, ...]] | None:
+    """Where a request would run if it may use what the domains owe, and which of the nodes would be lent to it."""
+    shape = shape_of(trial.topology, request, trial.policy)
+    if not may_borrow(trial.policy, request) or isinstance(shape, Refusal) or not shape.small or shape.gpus:
         return None
-    space = trial.views.space(trial.views.closed_to(job.request, job))
+    space = trial.views.space(trial.views.closed_to(request, job))
     placement = place_shape(space, replace(shape, small=False, spares=0), trial.policy, recent=trial.recent)
     if isinstance(placement, Refusal):
         return None
     nodes = _owed_nodes(space, trial.policy, placement)
-    return (placement, SpareLent(job=job.id, nodes=nodes)) if nodes else None
+    return (placement, nodes) if nodes else None
 
 
 def _owed_nodes(space: Space, policy: Policy, placement: Placement) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from clusters.domain.decision import Refusal
 from clusters.domain.jobs import QUEUED, TERMINAL, JobRequest, JobState
 from clusters.domain.state import Job
+from scheduling.domain.lending import on_spares
 from scheduling.domain.quotas import never_within, terms_now, terms_of
 from scheduling.domain.stalls import is_stalled, stalled_now
 from scheduling.domain.terms import HELD, QUOTA
@@ -46,7 +47,7 @@ def would_wait(trial: Trial, request: JobRequest) -> Refusal | None:
     if terms is not None:
         return terms
     outcome = trial.place(request)
-    return trial.final(request, outcome) if isinstance(outcome, Refusal) else None
+    return trial.final(request, outcome) if isinstance(outcome, Refusal) and not on_spares(trial, request) else None
 
 
 def _with_most(trial: Trial, job: Job, terms: Refusal) -> Refusal:

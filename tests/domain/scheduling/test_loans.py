@@ -108,3 +108,12 @@ def test_a_job_that_could_run_on_spares_only_is_told_that_lending_would_start_it
     assert found[Kind.POLICY].params == {"setting": "lending", "value": True}
     assert found[Kind.POLICY].text == "it would start if the policy's lending were on: then spares are lent to restartable work"
     assert comes_true(world, name, found[Kind.POLICY])
+
+
+def test_a_request_that_spares_are_lent_to_would_not_wait() -> None:
+    for lending in (False, True):
+        world = World(racks(1), Policy(lending=lending))
+        world.run(ask(16, restartable=False))
+        foreseen = would_wait(Trial(world.state, world.now), ask(1))
+        assert (foreseen is None) is lending
+        assert (world.run(ask(1)).state is JobState.RUNNING) is lending
