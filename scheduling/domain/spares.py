@@ -146,7 +146,7 @@ def _prove(trial: Trial, domain: str, group: Sequence[Work]) -> list[SliceAssign
     places: list[SliceAssignment] = []
     for job, number in group:
         shape = slice_shape(topology, job.request, policy, len(job.slices[number].nodes))
-        outcome = place_shape(space, shape, policy, (tether(topology, job, number) & ~(1 << index),))
+        outcome = place_shape(space, shape, policy, (tether(topology, job, number) & ~(1 << index) & ~trial.shut_to(job.request),))
         if isinstance(outcome, Refusal):
             return None
         trial.take_slice(outcome[0])

@@ -75,6 +75,13 @@ class Trial:
                 self._views.pass_by(name)
         return self._views
 
+    def shut_to(self, request: JobRequest) -> int:
+        """Mask of the domains in which a rack has a maintenance that the request would not have ended before."""
+        if not self.state.closed_racks:
+            return 0
+        binding = self.views.closures(self.views.racks_closed_to(request))
+        return sum(1 << domain for domain in {domain for closure in binding for domain in closure.masks})
+
     def forget_views(self) -> None:
         """The space has been changed by itself: the views are to follow from it anew."""
         self._views = None

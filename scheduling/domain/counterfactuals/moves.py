@@ -112,7 +112,7 @@ def _new_places(question: Question, option: _Option) -> list[SliceAssignment] | 
     places: list[SliceAssignment] = []
     for job, number in option.work:
         shape = slice_shape(trial.topology, job.request, trial.policy, len(job.slices[number].nodes))
-        area = tether(trial.topology, job, number) & ~(1 << option.domain)
+        area = tether(trial.topology, job, number) & ~(1 << option.domain) & ~trial.shut_to(job.request)
         outcome = place_shape(trial.space, shape, trial.policy, (area,))
         if isinstance(outcome, Refusal):
             return None

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from operator import attrgetter
 
-from clusters.domain.jobs import JobRequest
 from clusters.domain.slices import cluster_slice, domain_slice, is_small, whole_nodes
 from clusters.domain.state import Job
 from scheduling.domain.defrag.kept import kept_from
@@ -120,7 +119,7 @@ class Ground:
         """Mask of the domains that the slice may move to."""
         if job.request.exclusive or not self._moves:
             return 0
-        return tether(self._trial.topology, job, number) & self._open & ~(1 << domain) & ~closed_to(self._trial, job.request)
+        return tether(self._trial.topology, job, number) & self._open & ~(1 << domain) & ~self._trial.shut_to(job.request)
 
     def _share(self, name: str, jobs: list[Job], *, may_wait: bool, below: bool) -> None:
         """Work on parts of one node: all of it moves, or none."""
@@ -139,7 +138,7 @@ class Ground:
         stuck = not self._moves or any(job.request.exclusive for job in jobs)
         closed = 0
         for job in jobs:
-            closed |= closed_to(self._trial, job.request)
+            closed |= self._trial.shut_to(job.request)
         self._unit(
             Unit(
                 pieces=tuple((job.id, 0) for job in jobs),
@@ -164,14 +163,6 @@ class Ground:
     def _home(self, name: str) -> int:
         topology = self._trial.topology
         return topology.domain_of[topology.index[name]]
-
-
-def closed_to(trial: Trial, request: JobRequest) -> int:
-    """Mask of the domains in which a rack has a maintenance that the request would not have ended before."""
-    if not trial.state.closed_racks:
-        return 0
-    views = trial.views
-    return sum(1 << domain for domain in {domain for closure in views.closures(views.racks_closed_to(request)) for domain in closure.masks})
 
 
 def claims_of_others(trial: Trial, job: Job | None) -> dict[str, str]:

@@ -11,7 +11,7 @@ from clusters.domain.defrag import PlanAim
 from clusters.domain.jobs import ACTIVE
 from clusters.domain.state import Job
 from clusters.domain.topology import Topology
-from scheduling.domain.defrag.ground import Ground, closed_to
+from scheduling.domain.defrag.ground import Ground
 from scheduling.domain.defrag.model import Domain, Problem, Terms
 from scheduling.domain.defrag.victims import Victims
 from scheduling.domain.levels import equivalent
@@ -42,7 +42,7 @@ def problem_for_job(
     ground = Ground(trial, Victims(trial.state, trial.now, terms, job), job, pins=terms.moves or shape.exclusive)
     ground.read(may_wait=may_wait, below=aim not in _MAY_STOP_EQUALS)
     sizes = Counter(shape.sizes)
-    targets = _open(trial) & ~closed_to(trial, job.request)
+    targets = _open(trial) & ~trial.shut_to(job.request)
     if number is not None:
         targets &= tether(trial.topology, job, number)
         targets &= ~(1 << trial.topology.domain_index.get(job.slices[number].domain, len(trial.topology.domains)))

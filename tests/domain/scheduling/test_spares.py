@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from clusters.domain.books import Use
 from clusters.domain.books_of import read_books
-from clusters.domain.commands import NodeVerb
+from clusters.domain.commands import NodeVerb, SetRackState
 from clusters.domain.health_events import NodeCheckRequested
 from clusters.domain.ids import HOUR, MINUTE
 from clusters.domain.jobs import JobKind, Recovery
 from clusters.domain.policy import Policy
+from clusters.domain.racks import RackState
 from clusters.domain.setting import SparesScope
 from clusters.domain.state import ClusterState
 from scheduling.domain.lost_work import rolled_back
@@ -90,6 +91,15 @@ def test_a_slice_may_go_to_a_whole_rack_and_the_domain_then_owes_nothing() -> No
     assert (found.domain, moved(found)) == ("r1", [(job.id, 0, "r3")])
     assert found.cost == 32 * 4 * HOUR // 2  # the whole job goes back
     assert found.moves[0].nodes == tuple(node for node in world.job(job.id).slices[0].nodes if node)
+
+
+def test_no_work_goes_to_a_rack_whose_maintenance_comes_before_its_end() -> None:
+    world = World(racks(3))
+    job = world.run(ask(32, expected_run_s=9 * 3_600))
+    fail(world, "r1-n5")
+    for hours, places in ((4, []), (20, [(job.id, 0, "r3")])):
+        world.do(SetRackState(rack="r3", state=RackState.NO_NEW_LONG_JOBS, until=world.now + hours * HOUR, by="op", reason="new pump"))
+        assert moved(one(world)) == places
 
 
 def test_the_cheapest_work_goes() -> None:
