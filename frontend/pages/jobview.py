@@ -20,10 +20,12 @@ from frontend.selectors.clusters import now_of
 from frontend.selectors.jobs import JobFacts, Kept, Waiting, job_facts
 from frontend.selectors.nodes import uses_of
 from frontend.selectors.telling import LOSS_CAUSES, size_of, tell
-from scheduling.domain.wording import gpu_hours
+from scheduling.domain.wording import gpu_hours, many
 
 #: Counted reasons of a refusal, as they read beside their number.
 COUNTED = {
+    "missing": "nodes that a slice lacks",
+    "home_free": "to spare where it is",
     "parts": "parts wanted at once",
     "slices": "slices wanted",
     "fit": "of them fit now",
@@ -37,8 +39,6 @@ COUNTED = {
     "best_free": "nodes free in the best domain",
     "group_nodes": "nodes in the best group",
     "best_gpus": "GPUs free on the best node",
-    "missing": "nodes that a slice lacks",
-    "home_free": "to spare where it is",
     "free_nodes": "nodes free for it",
     "kept_for_job": "more kept for this job",
     "free_domains": "domains with such nodes",
@@ -147,8 +147,10 @@ def _starts(waiting: Waiting) -> str:
     counts = waiting.counts
     if counts.get("slices") != 1 or "best_domain" not in counts or "level" in counts or "part" in counts:
         return ""
-    lacking = int(counts["slice_size"]) - int(counts["best_free"])
-    return f"{lacking} more free node{'s' if lacking > 1 else ''} in {counts['best_domain']} would make room." if lacking > 0 else ""
+    lacking, where = int(counts["slice_size"]) - int(counts["best_free"]), counts["best_domain"]
+    if "missing" in counts:
+        lacking, where = min((lacking, where), (int(counts["missing"]) - int(counts["home_free"]), counts["home"]))
+    return f"{many(lacking, 'more free node')} in {where} would make room." if lacking > 0 else ""
 
 
 def _had(job: JobFacts) -> Iterator[dict[str, Any]]:

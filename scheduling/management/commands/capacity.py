@@ -150,7 +150,7 @@ def _heading(report: Report) -> str:
 def _break_evens(report: Report) -> Iterator[str]:
     for found in (point for point in report["break_evens"] if point.get("of_use", True)):
         beats = f"{found['better_above']} beats {found['better_below']}"
-        yield f"by usable nodes alone, from {found['unavailability']:.2%} unavailability on {beats}"
+        yield f"were all jobs such slices: from {found['unavailability']:.2%} unavailability on {beats}"
 
 
 def _interruptions(report: Report) -> Iterator[str]:

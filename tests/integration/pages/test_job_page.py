@@ -140,6 +140,7 @@ def test_a_stalled_job_says_what_it_lacks_and_what_would_let_it_go_on(user: Clie
     page = text(user, f"jobs/{job}/")
     assert "Why a slice is stalled" in page
     assert "Looking for what would let it go on" in page
+    assert "1 more free node in r1 would make room." in page
     part = " ".join(text(user, f"parts/jobs/{job}/why/").split())
     assert "Lacks 3 of 16 nodes in r1, which has 2 to spare. Nearest elsewhere, with free nodes: r2 (2 of 16)" in part
     assert "What would let it go on" in part
