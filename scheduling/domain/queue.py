@@ -51,9 +51,9 @@ class _Refused:
 class _Pass:
     """What one pass has found out so far."""
 
-    def __init__(self, trial: Trial, *, keeping: bool = True) -> None:
+    def __init__(self, trial: Trial, *, keeping: bool = True, whole: bool = True) -> None:
         self.trial = trial
-        self.turns = Turns(trial)
+        self.turns = Turns(trial, _settled(trial) if whole else None)
         self.keeping = keeping  # whether room is made and nodes are kept for the jobs that it refuses
         self.settled = _settled(trial)
         self.placed = 0
@@ -219,7 +219,7 @@ def place_steps(trial: Trial, *, telling: bool = True, keeping: bool = True, unt
     for name, reason in sorted(trial.state.orphaned.items()):
         if name in trial.state.queue.aside:
             yield [JobHeld(job=name, reason=reason)]
-    attempt = _Pass(trial, keeping=keeping)
+    attempt = _Pass(trial, keeping=keeping, whole=not until)
     while (turn := attempt.turns.pop()) is not None:
         name = turn.job.id
         if not attempt.is_over_quota(turn):

@@ -20,6 +20,7 @@ from clusters.domain.setting import QueueOrder
 from clusters.domain.state import Job
 from clusters.domain.teams import PriorityClass, class_of
 from scheduling.domain.quotas import Quotas, gpus_asked
+from scheduling.domain.terms import QUOTA
 from scheduling.domain.trial import Trial
 
 #: Points that borrowing costs.
@@ -48,15 +49,20 @@ class Turn:
 
 
 class Turns:
-    """The turns of one pass. Teams' use grows as jobs are placed, so that the points of what waits can only fall."""
+    """The turns of one pass. Teams' use grows as jobs are placed, so that the points of what waits can only fall.
 
-    def __init__(self, trial: Trial) -> None:
+    So does what a team may have: who is refused for its quota at first is refused in its turn. With `told_by`, lines of which nothing else
+    would be told than up to then get no turn.
+    """
+
+    def __init__(self, trial: Trial, told_by: Instant | None = None) -> None:
         self.quotas = Quotas(trial.state, trial.given_back)
         self._jobs = trial.state.jobs
         self._now = trial.now
         self._policy = trial.policy
         self._by_size = trial.policy.queue_order is QueueOrder.SIZE
         self._gpus = trial.topology.usual_gpus
+        self._told_by = told_by
         self._quoted = bool(trial.policy.quotas)  # else no points depend on what is placed
         self._shares = _shares(trial)
         self._classes: dict[str, PriorityClass] = {}
@@ -105,22 +111,25 @@ class Turns:
         if start is not None and start > self._now:
             self.early.append((line, start))
             return
+        asked = gpus_asked(first.request, self._gpus)
+        if self._told_by is not None and self.quotas.short(first.request.team, asked) and not line.is_news(QUOTA, self._told_by):
+            return
         places: Sequence[Place] = line.jobs
         if claimants or self._withdrawn:
             apart = (claimants or set()) | self._withdrawn
             for place in (place for place in line.jobs if claimants and place[2] in claimants):
-                self._push(line, [place])
+                self._push(line, [place], asked)
             places = [place for place in line.jobs if place[2] not in apart]
         if places:
-            self._push(line, places)
+            self._push(line, places, asked)
 
-    def _push(self, line: Line, places: Sequence[Place]) -> None:
+    def _push(self, line: Line, places: Sequence[Place], asked: int) -> None:
         job = self._jobs[places[0][2]]
         name = job.request.priority_class
         rank = self._classes.get(name)
         if rank is None:
             rank = self._classes[name] = class_of(self._policy.classes, name)
-        turn = Turn(line, places, job, rank, gpus_asked(job.request, self._gpus))
+        turn = Turn(line, places, job, rank, asked)
         self._heap.append((self._key(turn), turn))
 
     def _key(self, turn: Turn) -> Key:

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from clusters.domain.commands import SubmitJob, SubmitJobs
 from clusters.domain.decision import Refusal
-from clusters.domain.ids import job_id
+from clusters.domain.ids import SECOND, job_id
 from clusters.domain.job_events import JobBlocked, JobPlaced, JobSubmitted, WorkStopped
 from clusters.domain.policy import Policy
 from clusters.domain.teams import Quota
+from scheduling.domain.queue import place_steps
 from scheduling.domain.quotas import Quotas
 from scheduling.domain.refusals import explain
 from scheduling.domain.trial import Trial
@@ -150,6 +151,24 @@ def test_where_teams_stand_follows_what_was_taken(quotas: list[Quota], taken: li
         for gpus in (1, 8, 40, 200):
             assert asked.refusal(team, gpus) == quiet.refusal(team, gpus)
             assert asked.borrows(team, gpus) == quiet.borrows(team, gpus)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows, steps, st.integers(0, 120))
+def test_who_gets_no_turn_as_the_quota_says_would_have_changed_nothing(
+    quotas: list[Quota], asked: list[tuple[str, int, bool]], later: int
+) -> None:
+    world = World(racks(2), Policy(quotas=tuple(quotas)), checked=False)
+    for team, nodes, end in asked:
+        world.do(SubmitJob(request=ask(nodes, team=team, restartable=False), by="ada"))
+        if end:
+            world.settle()
+    world.now += later * SECOND
+    for name in [name for name, job in world.state.jobs.items() if job.slices][:2]:
+        world.finish(name)
+        alone, among_all = (list(place_steps(Trial(world.state, world.now), until=until)) for until in ("", "nobody"))
+        assert alone == among_all
+        world.run_pass()
 
 
 def _check_loan(held: Counter[str], policy: Policy, team: str, row: Quota) -> None:
