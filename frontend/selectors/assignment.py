@@ -1,21 +1,26 @@
 """The assignment of a job: which node has which slot and rank, and what changed since a generation that its worker knows.
 
 Slots and the generations at which they got their nodes are read from the job's own events, so that this can be told of any job, and since
-any generation; which of them are without a node now is read from the state.
+any generation; which of them are without a node now is read from the state. All workers of a job ask at the same moment, and a long job has
+told much by then: what was read of it is kept, and only what is new is read.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
 from clusters.domain import job_events as ev
+from clusters.domain.errors import UnknownSubject
 from clusters.domain.events import Event
 from clusters.domain.jobs import TERMINAL
+from clusters.eventlog.live import live
+from clusters.eventlog.store import default_log
 from frontend.selectors.clusters import reading
-from frontend.selectors.jobs import job_events
 from frontend.selectors.life import life_of
 from scheduling.domain.parallelism.ranks import Rank
 from scheduling.launch.assignment import Launch, launch_now
@@ -67,9 +72,10 @@ def assignment_of(cluster: str, name: str, after: int) -> tuple[Assignment, int]
     with reading(cluster) as state:
         seq, job = state.seq, state.jobs.get(name)
         launch = launch_now(state, job) if job is not None else None
+        epoch = live(cluster).position.epoch
         lost = set() if job is None else set(job.lost_slots)
         checkpoint = None if job is None or job.checkpoint_at is None else job.checkpoint_step
-    events = [event for event in job_events(cluster, name) if event.seq <= seq]
+    events = _told(cluster, epoch, name, seq)
     life = life_of(events)
     now, before = places(events), places(events, after)
     over = life.state in TERMINAL
@@ -88,6 +94,41 @@ def assignment_of(cluster: str, name: str, after: int) -> tuple[Assignment, int]
         checkpoint_step=checkpoint,
     )
     return assignment, seq
+
+
+#: Jobs of which what was read is kept.
+MOST_KEPT = 256
+
+_SAYING = (
+    ev.JobSubmitted, ev.JobPlaced, ev.NodeSwapped, ev.SliceMoved, ev.JobRequeued, ev.JobFinished, ev.JobFailed, ev.JobCancelled,
+)  # fmt: skip
+
+_kept: OrderedDict[tuple[str, str], tuple[int, tuple[Event, ...]]] = OrderedDict()  # (epoch, job) -> position read up to, and what was read
+_guard = threading.Lock()
+
+
+def _told(cluster: str, epoch: str, name: str, seq: int) -> list[Event]:
+    """The events up to a position that say where the job runs, its submission first; raises UnknownSubject."""
+    key = epoch, name
+    with _guard:
+        upto, known = _kept.get(key, (0, ()))
+    if upto < seq:
+        news = (event for event in default_log().about(cluster, name, upto) if event.seq <= seq)
+        known = (*known, *(event for event in news if isinstance(event.payload, _SAYING)))
+        _keep(key, seq, known)
+    if not known or not isinstance(known[0].payload, ev.JobSubmitted):
+        raise UnknownSubject(f"there is no job {name!r} in cluster {cluster}")
+    return [event for event in known if event.seq <= seq]
+
+
+def _keep(key: tuple[str, str], seq: int, known: tuple[Event, ...]) -> None:
+    """Of jobs that there are; the one that was asked for longest ago goes."""
+    with _guard:
+        if known and seq > _kept.get(key, (0, ()))[0]:
+            _kept[key] = seq, known
+            _kept.move_to_end(key)
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
 
 
 def places(events: Iterable[Event], upto: int | None = None) -> dict[Place, Held]:

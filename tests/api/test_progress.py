@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from clusters.domain.commands import NodeVerb
+from clusters.domain.events import Event
+from clusters.eventlog.store import default_log
 from config.metrics import exposition
 from frontend.accounts.roles import Role
 from scheduling.services import node_mark, run_pass
@@ -69,3 +73,31 @@ def test_what_a_failure_has_cost_is_told_of_the_job_its_team_and_the_cluster(use
     page = user.client.get(f"/clusters/lab/jobs/{running}/").content.decode()
     assert "Lost work" in page
     assert "A node failed" in page
+
+
+def test_of_a_long_job_only_what_is_new_is_read_when_its_workers_ask_again(
+    user: Api, running: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    log = default_log()
+    about = log.about
+
+    def read(cluster: str, subject: str, after: int = 0) -> Iterator[Event]:
+        asked.append(after)
+        return about(cluster, subject, after)
+
+    monkeypatch.setattr(log, "about", read)
+    path = f"clusters/lab/jobs/{running}/assignment/?after="
+    first = user.get(f"{path}0").body
+    for step in range(3):
+        user.post(f"clusters/lab/jobs/{running}/checkpoint/", {"step": step})
+    head = log.head(NAME)
+    asked.clear()
+    assert user.get(f"{path}0").body == {**first, "checkpoint_step": 2}
+    assert user.get(f"{path}1").body["stays"] == first["came"]
+    assert asked == [head - 3], "and nothing at all the second time"
+    node_mark(cluster=NAME, node=first["came"][0], verb=NodeVerb.FAIL, by="op")
+    run_pass(NAME)
+    swapped = user.get(f"{path}1").body
+    assert (swapped["generation"], swapped["left"], len(swapped["came"])) == (2, first["came"][:1], 1)
+    assert all(position >= head - 3 for position in asked)
