@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from django.urls import NoReverseMatch, reverse
 from playwright.sync_api import Page, expect
 
 from frontend.accounts.routes import PAGES
-from tests.e2e.fleet import FLEET, RACK_STATES, expect_rack, fits, live, open_live, open_table, press
+from tests.e2e.fleet import FLEET, RACK_STATES, expect_rack, fits, live, open_live, open_table, press, say
 from tests.e2e.server import CLUSTER
 from tests.e2e.test_launch import submit
 
@@ -43,22 +45,24 @@ WHOLE = {route: address(route) for route, row in PAGES.items() if "GET" in row a
 ROUTES = {route: path for route, path in WHOLE.items() if route not in ELSEWHERE}
 
 
-@pytest.fixture(scope="module")
-def job() -> list[str]:
-    """The job that these tests look at, once one of them has submitted it."""
-    return []
+@pytest.fixture
+def job(tab: Page) -> Iterator[str]:
+    """A job with a long name, until the test is over."""
+    open_live(tab, FLEET)
+    name = submit(tab, name="a-rather-long-name-of-a-job", gpus=1)
+    yield name
+    say(tab, f"jobs/{name}/cancel/", "done")
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_telephone_shows_a_page_without_scrolling_sideways(tab: Page, job: list[str], route: str) -> None:
+def test_a_telephone_shows_a_page_without_scrolling_sideways(tab: Page, request: pytest.FixtureRequest, route: str) -> None:
     tab.set_viewport_size({"width": 390, "height": 844})
     path = ROUTES[route]
     if JOB in path:
-        if not job:
-            open_live(tab, FLEET)
-            job.append(submit(tab, name="a-rather-long-name-of-a-job", gpus=1))
-        path = path.replace(JOB, job[0])
-    assert (tab.goto(path) or pytest.fail("no answer")).ok
+        path = path.replace(JOB, request.getfixturevalue("job"))
+    answer = tab.goto(path)
+    assert answer is not None
+    assert answer.ok
     if tab.locator("[data-live-status]").count():
         live(tab)
     fits(tab)
