@@ -187,6 +187,8 @@ class _Pass:
         yield from self._tell_held()
 
     def _tell_group(self, group: _Refused) -> Iterator[JobBlocked]:
+        if not any(turn.line.is_news("", self.settled) for turn in group.turns):
+            return  # whatever the code is by now
         refusal = group.refusal
         request = group.turns[0].job.request
         if group.after < self.placed:
