@@ -184,7 +184,10 @@ def place_where_promised(trial: Trial, space: Space, job: Job, kept: Reservation
         return outcome
     alone = space.fork()
     shut(alone, {domain: (1 << group.size) - 1 & ~masks.get(domain, 0) for domain, group in enumerate(trial.topology.domains)})
-    on_them = place_shape(alone, replace(shape, small=False, spares=0, floor=0), trial.policy)
+    for domain in masks:
+        for want in alone.wants[domain]:
+            alone.drop_want(domain, want)
+    on_them = place_shape(alone, replace(shape, spares=0, floor=0), replace(trial.policy, target_spares=0, min_spares=0))
     return outcome if isinstance(on_them, Refusal) else on_them
 
 

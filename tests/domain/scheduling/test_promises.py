@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clusters.domain.ids import HOUR, MINUTE, SECOND, Duration
@@ -63,7 +63,20 @@ sizes = st.sampled_from([1, 1, 2, 3, 4, 6, 8, 12, 16, 17, 18, 24, 32])
 jobs = st.tuples(sizes | st.sampled_from([-1, -3]), st.integers(1, 40), st.floats(0.1, 1.0), st.integers(0, 30))
 
 
+#: One GPU of the last node but one is promised for when a node is, and the domain wants both as spares.
+TOGETHER = [(1, 1, 1.0, 0)] * 3 + [
+    (3, 8, 1.0, 0),
+    (16, 1, 1.0, 22),
+    (1, 1, 1.0, 30),
+    (1, 1, 1.0, 9),
+    (1, 1, 1.0, 9),
+    (-1, 1, 1.0, 0),
+    (16, 1, 1.0, 0),
+]
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example(TOGETHER, 1, Backfill.EASY, SparesScope.ALL)
 @given(
     st.lists(jobs, min_size=4, max_size=20),
     st.sampled_from([1, 2, 3]),
