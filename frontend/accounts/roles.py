@@ -68,7 +68,7 @@ ROLE_MEANING: dict[Role, str] = {
     Role.VIEWER: "sees everything",
     Role.RESEARCHER: "also submits jobs, and cancels, holds and releases their own",
     Role.OPERATOR: "also acts on nodes, on any job, and imports inventories",
-    Role.ADMIN: "also changes policies, users and the tokens of others",
+    Role.ADMIN: "also changes policies, users and the tokens of others, and removes racks",
     Role.SIGNALS: "sends signals about nodes, and may do nothing else",
 }
 
