@@ -72,6 +72,7 @@ def price(state: ClusterState, group: Sequence[Work], now: Instant) -> Duration:
 def take_away(trial: Trial, domain: int, job: Job, number: int) -> None:
     """The slice leaves the domain (by index), which then owes no spares for it."""
     part, topology = job.slices[number], trial.topology
+    trial.moved.add(job.id)
     names = [name for name in part.nodes if name is not None]
     if part.gpus:
         trial.space.give_gpus(topology.index[names[0]], sum(1 << gpu for gpu in part.gpus))

@@ -143,7 +143,7 @@ def _borrowed(trial: Trial, quotas: Quotas) -> list[Victim]:
 def _victims(trial: Trial, among: Callable[[Job], bool]) -> list[Victim]:
     """Of that work what may be stopped, the cheapest first."""
     state = trial.state
-    busy = trial.stopping | state.lost | in_running_plans(state)
+    busy = trial.stopping | trial.moved | state.lost | in_running_plans(state)
     victims = [
         Victim(job=job, gpus=(gpus := gpus_held(state, job)), lost=gpus * age_of_work(job, trial.now))
         for job in state.holders.values()

@@ -39,6 +39,7 @@ class Trial:
         self.topology = self.space.topology
         self.stopping: set[str] = set()  # jobs that this decision asks to stop, or that are gone in a what-if
         self.left: set[str] = set()  # of these, jobs that have left their nodes already, in a what-if
+        self.moved: set[str] = set()  # jobs that are elsewhere in a what-if than the state says
         self.given_back: dict[str, int] = {}  # GPUs that teams hold no more in a what-if
         self.promised: dict[int, int] = {}  # domain -> nodes of it that slices which lack some wait for
         self.short: set[str] = set()  # jobs that lack nodes and have got none
@@ -54,6 +55,7 @@ class Trial:
         """An independent trial that goes on from here."""
         twin = copy(self)
         twin.space = self.space.fork()
+        twin.moved = set(self.moved)
         twin.stopping, twin.short, twin.promised = set(self.stopping), set(self.short), dict(self.promised)
         twin.left, twin.given_back, twin.taken = set(self.left), dict(self.given_back), list(self.taken)
         twin.kept, twin.passed, twin.withdrawn = dict(self.kept), dict(self.passed), set(self.withdrawn)

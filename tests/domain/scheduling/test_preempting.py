@@ -17,6 +17,9 @@ from clusters.domain.policy import Policy
 from clusters.domain.setting import Preemption
 from clusters.domain.space_events import SpaceReserved
 from clusters.domain.teams import Exempt
+from scheduling.domain.moving import take_away
+from scheduling.domain.preemption import candidates_for_priority
+from scheduling.domain.trial import Trial
 from tests.support.world import World, ask, racks
 
 LOWER = Policy(preemption=Preemption.LOWER, target_spares=0)
@@ -140,3 +143,13 @@ def test_whoever_evicts_starts_where_it_evicted_and_needed_all_of_it(
         assert claims.keys() <= started, "nothing is evicted in vain"
         world.connect()
     world.log.sound()
+
+
+def test_work_that_a_what_if_has_moved_is_nobodys_victim_in_it() -> None:
+    """The state still has it where it was."""
+    world = World(racks(2, nodes=4), LOWER)
+    job = world.run(ask(2))
+    trial = Trial(world.state, world.now)
+    assert [victim.job for victim in candidates_for_priority(trial)] == [job]
+    take_away(trial, trial.topology.domain_index[job.slices[0].domain], job, 0)
+    assert candidates_for_priority(trial) == candidates_for_priority(trial.fork()) == []
