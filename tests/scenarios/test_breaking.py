@@ -13,10 +13,11 @@ from tests.scenarios.breaking.story import Story
 from tests.support.faults import rounds
 from tests.support.shared import ROOT
 
+pytestmark = pytest.mark.slow
+
 TOLD = "from tests.scenarios.breaking.story import Story; print(Story({seed}).digest())"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, rounds(20, 4_000), 10))
 def test_stories_of_anything_that_can_happen_leave_the_cluster_sound(first: int) -> None:
     for seed in range(first, first + 10):

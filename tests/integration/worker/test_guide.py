@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.integration.worker.test_worker import Plane
 from tests.support.shared import ROOT
 
@@ -42,6 +44,7 @@ def training() -> str:
     return str(found)
 
 
+@pytest.mark.slow
 def test_the_training_of_the_guide_runs_and_goes_on_when_a_worker_is_replaced(tmp_path: Path) -> None:
     plane, saved = Plane(), tmp_path / "saved"
     shared = {"URL": plane.url, "TOKEN": "sk_good", "CLUSTER": "lab", "JOB": "j000001", "SOCKETS": str(tmp_path)}
