@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from random import Random
 
 from clusters.domain import job_events as ev
+from clusters.domain.clock import cluster_now
 from clusters.domain.commands import Command, ReviewPlans, RunPass
 from clusters.domain.decision import Refusal
 from clusters.domain.dump import dump_state, load_state
@@ -65,8 +66,8 @@ class Ground:
 
     @property
     def now(self) -> Instant:
-        """Cluster time."""
-        return self.state.clock.reading(self.wall)
+        """Cluster time, as decisions are made at it."""
+        return cluster_now(self.state, self.wall)
 
     def tell(self, *payloads: Payload, at: Instant | None = None, source: str = "monitor", source_seq: int | None = None) -> None:
         """Facts of a source; `source_seq` counts on from one to the next."""

@@ -256,7 +256,7 @@ class Story:
             self.ground.wall += gap
 
     def _clock(self) -> None:
-        speed = self._chance.choice((0.0, 0.5, 1.0, 1.0, 30.0, 300.0))
+        speed = self._chance.choice((0.0, 0.5, 1.0, 1.0, 30.0, 60.0))
         self.ground.tell(inv.ClockSet(wall=self.ground.wall, cluster_time=self.ground.now, speed=speed), source="user:op")
 
     def _work(self) -> None:
