@@ -129,7 +129,9 @@ def test_workers_keep_a_connection_each_and_no_pool(running: Installation) -> No
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium")
 def test_the_browser_path_over_two_web_processes(running: Installation) -> None:
-    running.manage("create_simulated", "quiet", "--racks", "4", "--failures-per-node-day", "0", "--launch-s", "1", "--speed", "1")
+    running.manage(
+        "create_simulated", "quiet", "--racks", "4", "--failures-per-node-day", "0", "--launch-s", "1", "--check-s", "1", "--speed", "1"
+    )
     driven = Installation(environ={**running.environ, "E2E_URLS": running.urls}, ports=running.ports, place=running.place)
     said = driven.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/e2e/test_first_light.py")
     assert "1 passed" in said
