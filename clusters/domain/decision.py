@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Refusal:
     """Why a command cannot be done now."""
 
-    code: str  # "capacity-blocked", "topology-blocked", "policy", "health", "held", "state", "unknown", "infeasible"
+    code: str  # "capacity-blocked", "topology-blocked", "policy", "health", "held", "recovery_budget", "state", "unknown", "infeasible"
     message: str = ""  # one sentence for people
     counts: dict[str, int | str] = field(default_factory=dict)
 

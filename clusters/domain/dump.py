@@ -239,6 +239,7 @@ def _dump_job(job: Job) -> Plain:
         "held_nodes": dict(sorted(job.held_nodes.items())),
         "leaving": sorted(job.leaving),
         "unstarted": sorted(job.unstarted),
+        "recoveries": list(job.recoveries),
         "after": job.after.value if job.after else None,
         "disruption": asdict(job.disruption) if job.disruption else None,
     }
@@ -261,6 +262,7 @@ def _load_job(plain: Plain) -> Job:
     job.held_nodes = dict(plain["held_nodes"])
     job.leaving = set(plain["leaving"])
     job.unstarted = set(plain["unstarted"])
+    job.recoveries = list(plain["recoveries"])
     job.after = AfterStop(plain["after"]) if plain["after"] else None
     if disruption := plain["disruption"]:
         job.disruption = Disruption(**{**disruption, "cause": LossCause(disruption["cause"])})

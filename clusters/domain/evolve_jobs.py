@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from clusters.domain import job_events as ev
-from clusters.domain.allocation import hold_slice, hold_spare, release_nodes, settle, want_spares
-from clusters.domain.disruption import end_disruption, give_up_work, leave_behind
+from clusters.domain.allocation import hold_slice, release_nodes, settle, want_spares
+from clusters.domain.disruption import end_disruption, give_up_work
 from clusters.domain.errors import BrokenInvariant
 from clusters.domain.events import Event
 from clusters.domain.evolve_defrag import begin_step, is_sent_away
@@ -43,10 +43,11 @@ def _submitted(state: ClusterState, event: Event, payload: ev.JobSubmitted) -> N
         job.paused_at = event.occurred_at
     else:
         enqueue(state, job)
-    _count(state, "submitted")
+    count(state, "submitted")
 
 
-def _count(state: ClusterState, what: str) -> None:
+def count(state: ClusterState, what: str) -> None:
+    """One more of what the cluster has ever had so many of."""
     state.tally[what] = state.tally.get(what, 0) + 1
 
 
@@ -161,68 +162,15 @@ def _leave_active(state: ClusterState, job: Job) -> None:
     state.limited.discard(job.id)
     dequeue(state, job)
     free_reservation(state, job.id)
-    _touch(state, job)
+    touch(state, job)
 
 
-def _touch(state: ClusterState, job: Job) -> None:
+def touch(state: ClusterState, job: Job) -> None:
     """The use of the job's nodes reads otherwise from here on, though none changed hands."""
     space = state.built_space
     if space is not None:
         for name in job.held_nodes:
             space.stamp[space.topology.domain_of[space.topology.index[name]]] = space.at
-
-
-def _swapped(state: ClusterState, _: Event, payload: ev.NodeSwapped) -> None:
-    job = state.jobs[payload.job]
-    part = job.slices[payload.slice]
-    if part.nodes[payload.slot] is not None:
-        raise BrokenInvariant(
-            f"slot {payload.slot} of slice {payload.slice} of job {job.id} was swapped, but still has {part.nodes[payload.slot]}"
-        )
-    job.generation = payload.generation
-    hold_spare(state, job, part.domain, payload.new)
-    part.nodes[payload.slot] = payload.new
-    del part.lost[payload.slot]
-    job.swaps += 1
-    _count(state, "swaps")
-    _resume(state, job)
-
-
-def _moved(state: ClusterState, event: Event, payload: ev.SliceMoved) -> None:
-    job = state.jobs[payload.job]
-    planned = begin_step(state, job, payload.slice, payload.assignment)
-    job.generation = payload.generation
-    job.leaving.update(name for name in payload.released if name in job.held_nodes)
-    job.unstarted.difference_update(payload.released)
-    if payload.released:
-        cause = LossCause.DEFRAG if planned else LossCause.MOVED
-        leave_behind(state, job, payload.slice, payload.released, event.occurred_at, cause)
-        job.disturbed_at = event.occurred_at
-    there = hold_slice(state, job, payload.assignment)  # the dense state is there from here on, and knows the old place
-    want_spares(state, job, wanted=False)
-    job.slices[payload.slice] = there
-    refresh_closed(state, job)
-    want_spares(state, job, wanted=True)
-    job.moves += 1
-    _count(state, "moves")
-    _touch(state, job)
-    _resume(state, job)
-
-
-def _resume(state: ClusterState, job: Job) -> None:
-    """After a swap or move: the job starts where its work is new, unless it still lacks nodes."""
-    if not job.lost_slots:
-        state.lost.discard(job.id)
-        job.state = JobState.STARTING
-        job.blocked = ""
-        job.counts = {}
-
-
-def _stalled(state: ClusterState, _: Event, payload: ev.SliceStalled) -> None:
-    job = state.jobs[payload.job]
-    job.state = JobState.STALLED
-    job.blocked = payload.code
-    job.counts = dict(payload.counts)
 
 
 def _preempted(state: ClusterState, event: Event, payload: ev.JobPreempted) -> None:
@@ -233,7 +181,7 @@ def _preempted(state: ClusterState, event: Event, payload: ev.JobPreempted) -> N
         return
     job.disturbed_at = event.occurred_at
     job.preemptions += 1
-    _count(state, "preemptions")
+    count(state, "preemptions")
 
 
 def _resized(state: ClusterState, _: Event, payload: ev.JobResized) -> None:
@@ -268,7 +216,7 @@ def _ended(outcome: JobState) -> Callable[[ClusterState, Event, Any], None]:
         state.stopped.discard(job.id)
         job.state = outcome
         job.reason = "" if isinstance(payload, ev.JobFinished) else payload.reason
-        _count(state, outcome.value)
+        count(state, outcome.value)
         tell_dependents(state, job)
         forget_dependent(state, job)
         settle(state, job)
@@ -294,9 +242,6 @@ HANDLERS: dict[type, Callable[[ClusterState, Event, Any], None]] = {
     ev.WorkStarted: _work_started,
     ev.WorkStopped: _work_stopped,
     ev.StopRequested: _stop_requested,
-    ev.NodeSwapped: _swapped,
-    ev.SliceMoved: _moved,
-    ev.SliceStalled: _stalled,
     ev.JobPreempted: _preempted,
     ev.JobResized: _resized,
     ev.JobRequeued: _requeued,

@@ -46,6 +46,7 @@ class Policy:
     incident_nodes: int = 2
     incident_rack_nodes: int = 3
     check_repaired: bool = True
+    recoveries_per_hour: int = 12  # 0 = no limit
     defrag_mode: DefragMode = DefragMode.SUGGEST
     defrag_wait_s: int = 60
     defrag_moves: int = 8

@@ -10,6 +10,9 @@ MAX_SLICE = 1024
 
 DAY_S = 86_400
 
+#: The most recoveries of a job in an hour that a limit may name, and so the most that are remembered of one job.
+MAX_RECOVERIES = 1000
+
 
 class SparesScope(StrEnum):
     """Which domains owe spares."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusters.domain.setting import DAY_S, MAX_SLICE, Setting
+from clusters.domain.setting import DAY_S, MAX_RECOVERIES, MAX_SLICE, Setting
 
 FAILURES = "Failures"
 
@@ -117,5 +117,14 @@ FAILURE_SETTINGS: tuple[Setting, ...] = (
         group=FAILURES,
         switch=True,
         meaning="A repaired node of a cluster with an engine takes work only once the engine has checked it.",
+    ),
+    Setting(
+        name="recoveries_per_hour",
+        label="Recoveries of a job an hour",
+        group=FAILURES,
+        unit="times",
+        high=MAX_RECOVERIES,
+        meaning="So often in an hour lost nodes of one job are replaced, by swaps or moves; then it holds until the hour has passed: a job "
+        "that brings its nodes down is not to take one spare after another. 0: no limit.",
     ),
 )

@@ -139,6 +139,7 @@ class Job:
         "preemptions",
         "priority",
         "reason",
+        "recoveries",
         "request",
         "resumed_at",
         "rollback_gpu_s",
@@ -183,6 +184,7 @@ class Job:
         self.swaps = 0
         self.moves = 0
         self.preemptions = 0
+        self.recoveries: list[Instant] = []  # swaps and moves for lost nodes of the last hour, in order; see evolve_recovery
         self.disturbed_at: Instant | None = None  # when it was last moved from nodes that were well, or preempted
         self.unwanted_at: Instant | None = None  # when a person last rejected a plan that makes room for it
         self.checkpoint_at: Instant | None = None  # of the last checkpoint reported

@@ -91,8 +91,8 @@ def _policy_activated_2(fields: Fields) -> Fields:
 
 
 def _policy_activated_3(fields: Fields) -> Fields:
-    """A repaired node took work at once."""
-    return {**fields, "policy": {**fields["policy"], "check_repaired": False}}
+    """A repaired node took work at once, and lost nodes were replaced without limit."""
+    return {**fields, "policy": {**fields["policy"], "check_repaired": False, "recoveries_per_hour": 0}}
 
 
 def _node_recovered_1(fields: Fields) -> Fields:

@@ -11,6 +11,7 @@ from clusters.domain.ids import Instant
 from clusters.domain.state import ClusterState
 from scheduling.domain.defrag_run import plan_deadlines
 from scheduling.domain.limits import STOP, limit_of
+from scheduling.domain.recovery_budget import budget_deadlines
 from scheduling.domain.verdicts.judge import verdict_deadlines
 
 
@@ -29,6 +30,7 @@ def _deadlines(state: ClusterState, after: Instant) -> Iterator[Instant]:
         if start is not None:
             yield start
     yield from plan_deadlines(state)
+    yield from budget_deadlines(state)
     for reservation in state.reservations.values():
         yield reservation.starts_at - STOP  # what can be made to give way is asked to
         yield reservation.starts_at

@@ -18,6 +18,7 @@ from clusters.domain.setting import DefragMode
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.defrag.problem import Problem, problem_for_domains, problem_for_job
 from scheduling.domain.defrag_terms import terms_of
+from scheduling.domain.recovery_budget import holds_for_budget
 from scheduling.domain.refusals import TOPOLOGY
 from scheduling.domain.trial import Trial
 from scheduling.domain.waiting import counted
@@ -44,7 +45,7 @@ def causes(state: ClusterState, now: Instant) -> Iterator[Cause]:
     planned = {known.plan.job for known in state.defrag.values()}
     if state.policy.defrag_mode is not DefragMode.OFF:
         for name in sorted(state.lost - planned, key=lambda name: (-state.jobs[name].priority, state.jobs[name].seq)):
-            if _is_stalled(state.jobs[name]) and not _is_unwanted(state, state.jobs[name], now):
+            if _lacks_room(state.jobs[name]) and not _is_unwanted(state, state.jobs[name], now):
                 yield Cause(aim=PlanAim.STALL, job=name, reason="a slice of it is stalled")
     room = state.room
     if room is not None and "" not in planned and (room.at is None or room.at - LEAD <= now):
@@ -60,7 +61,7 @@ def left_alone(state: ClusterState, now: Instant) -> Iterator[tuple[PlanAim, Job
     """What would call for a plan, had none been rejected of late: (aim, job, when it does again)."""
     if state.policy.defrag_mode is DefragMode.OFF:
         return
-    stalled = [(PlanAim.STALL, state.jobs[name]) for name in sorted(state.lost) if _is_stalled(state.jobs[name])]
+    stalled = [(PlanAim.STALL, state.jobs[name]) for name in sorted(state.lost) if _lacks_room(state.jobs[name])]
     blocked = [(PlanAim.JOB, state.jobs[name]) for name in state.queue if is_due(state, state.jobs[name], now)]
     for aim, job in (*stalled, *blocked):
         if job.unwanted_at is not None and _is_unwanted(state, job, now):
@@ -95,7 +96,7 @@ def problem_of(trial: Trial, cause: Cause) -> Problem | None:
 def not_wanted(trial: Trial, aim: PlanAim, job: Job) -> str:
     """Why no room is to be made for the job any more, in words; "" where there still is."""
     if aim is PlanAim.STALL:
-        return "" if _is_stalled(job) else f"job {job.id} lacks no nodes any more"
+        return "" if _lacks_room(job) else f"job {job.id} lacks no room any more"
     if job.state not in QUEUED:
         return f"job {job.id} is {job.state} and does not wait"
     refusal = counted(trial, job)
@@ -125,12 +126,13 @@ def is_pointless(state: ClusterState, plan: Plan) -> str:
     if (over := is_over(state, plan)) or plan.aim is PlanAim.DOMAINS:
         return over
     job = state.jobs[plan.job]
-    wanted = job.state in QUEUED if plan.aim in WAITING_AIMS else _is_stalled(job)
+    wanted = job.state in QUEUED if plan.aim in WAITING_AIMS else _lacks_room(job)
     return "" if wanted else f"job {job.id} needs no room any more"
 
 
-def _is_stalled(job: Job) -> bool:
-    return job.state is JobState.STALLED and bool(job.lost_slots)
+def _lacks_room(job: Job) -> bool:
+    """Whether a slice of it is stalled for want of a place, and not because the job holds for a time."""
+    return job.state is JobState.STALLED and bool(job.lost_slots) and not holds_for_budget(job)
 
 
 def _is_unwanted(state: ClusterState, job: Job, now: Instant) -> bool:

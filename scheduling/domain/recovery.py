@@ -2,7 +2,8 @@
 
 A slice that finds no place is stalled and tried again by every pass, before anything that waits: a repaired node goes first to a short
 slice. Only placeable nodes are chosen, so nothing returns to a node that failed; where work stopped and the node is said to be well, the
-node is used again only for want of others. A job on one node has nothing to hold together: it takes no spare owed to others.
+node is used again only for want of others. A job on one node has nothing to hold together: it takes no spare owed to others. A job of which
+too many nodes were replaced of late gets none for a time, see `recovery_budget`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from scheduling.domain.inner import group_around
 from scheduling.domain.lending import reclaim_spares
 from scheduling.domain.nodes import bits, choose_nodes
 from scheduling.domain.placement import Placement, place_shape
+from scheduling.domain.recovery_budget import is_told, over_budget
 from scheduling.domain.shape import inner_level, slice_shape
 from scheduling.domain.single import EVERYWHERE
 from scheduling.domain.stopping import stop_work
@@ -70,6 +72,9 @@ def recover_job(trial: Trial, job: Job) -> Recovered:
     for number, part in enumerate(job.slices):
         if not part.lost:
             continue
+        if spent := over_budget(job, trial.policy, trial.now, events):
+            stalled = stalled or (number, spent)
+            continue
         there = _in_place(trial, job, number, generation)
         if there is not None:
             events += there
@@ -80,13 +85,11 @@ def recover_job(trial: Trial, job: Job) -> Recovered:
             stalled = stalled or (number, outcome)
             continue
         generation += 1
-        retake(trial, job, part, outcome)
-        if job.request.exclusive:
-            domains[number] = outcome[0].domain
-            _close(trial, job, part.domain, domains)
-        lost = "; ".join(_cause(trial.state, name) for _, name in sorted(part.lost.items()))
-        events += moved(trial.state, job, generation, (number, outcome[0]), lost)
-    if stalled and not events:
+        domains[number] = outcome[0].domain
+        events += _elsewhere(trial, job, generation, (number, outcome), domains)
+    if stalled and (spent := over_budget(job, trial.policy, trial.now, events)):
+        stalled = (stalled[0], spent)
+    elif stalled and not events:
         return _give_in_or_hold(trial, job, stalled)
     return Recovered(events + _stalled(trial, job, generation, stalled), stalled)
 
@@ -99,6 +102,17 @@ def _in_place(trial: Trial, job: Job, number: int, generation: int) -> list[Payl
         return reclaim_spares(trial, job, part, reach(trial.topology, job, part))
     pairs = zip(sorted(part.lost.items()), spares, strict=True)
     return [_swapped(trial.state, job, generation + n, (number, slot), (old, new)) for n, ((slot, old), new) in enumerate(pairs, 1)]
+
+
+def _elsewhere(trial: Trial, job: Job, generation: int, place: tuple[int, Placement], domains: list[str]) -> list[Payload]:
+    """The slice has moved whole; `domains` are those of all the job's slices by now."""
+    number, placement = place
+    part = job.slices[number]
+    retake(trial, job, part, placement)
+    if job.request.exclusive:
+        _close(trial, job, part.domain, domains)
+    lost = "; ".join(_cause(trial.state, name) for _, name in sorted(part.lost.items()))
+    return moved(trial.state, job, generation, (number, placement[0]), lost)
 
 
 def _give_in_or_hold(trial: Trial, job: Job, stalled: tuple[int, Refusal]) -> Recovered:
@@ -225,8 +239,8 @@ def moved(state: ClusterState, job: Job, generation: int, place: tuple[int, Slic
 
 
 def _stalled(trial: Trial, job: Job, generation: int, stalled: tuple[int, Refusal] | None) -> list[Payload]:
-    """Told once, and again when the code changes."""
-    if stalled is None or (job.state is JobState.STALLED and job.blocked == stalled[1].code):
+    """Told once, and again when the reason changes."""
+    if stalled is None or (job.state is JobState.STALLED and is_told(job, stalled[1])):
         return []
     refusal = trial.reasons(stalled[1])
     return [SliceStalled(job=job.id, generation=generation, slice=stalled[0], code=refusal.code, counts=refusal.counts)]

@@ -6,7 +6,8 @@ infeasible         could never fit the registered inventory, all healthy and emp
 capacity-blocked   too few nodes free, counted after taking away those that the request may not use
 topology-blocked   enough nodes free, but no domain (for work below a node: no node) holds a slice
 policy, health     see `causes`
-quota, held        see `terms`
+quota, held, recovery_budget
+                   see `terms`
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.decision import Refusal
-from scheduling.domain.terms import HELD, QUOTA, held_words, quota_words
+from scheduling.domain.terms import HELD, QUOTA, RECOVERY_BUDGET, budget_words, held_words, quota_words
 from scheduling.domain.wording import many as _many
 
 INFEASIBLE = "infeasible"
@@ -67,11 +68,11 @@ def explain(refusal: Refusal) -> str:
     elif "slices" in counts:
         parts = _node_reasons(counts)
     else:
-        return refusal.code.replace("-", " ")
+        return refusal.code.replace("-", " ").replace("_", " ")
     return "; ".join([*parts, *_conditions(counts), *_causes(refusal)])
 
 
-_TERMS: Mapping[str, Callable[[Counts], list[str]]] = {QUOTA: quota_words, HELD: held_words}
+_TERMS: Mapping[str, Callable[[Counts], list[str]]] = {QUOTA: quota_words, HELD: held_words, RECOVERY_BUDGET: budget_words}
 
 
 def _causes(refusal: Refusal) -> list[str]:

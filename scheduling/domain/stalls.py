@@ -11,6 +11,7 @@ from clusters.domain.state import Job
 from scheduling.domain.recovery import reach, recovered
 from scheduling.domain.rooms import Rooms
 from scheduling.domain.shape import slice_shape
+from scheduling.domain.terms import RECOVERY_BUDGET
 from scheduling.domain.tethers import tether
 from scheduling.domain.trial import Trial
 
@@ -40,6 +41,8 @@ def stalled_now(trial: Trial, job: Job) -> Refusal | None:
     for other, found in recovered(trial.fork()):
         if other is job and found.lacks is not None:
             number, refusal = found.lacks
+            if refusal.code == RECOVERY_BUDGET:
+                return refusal
             return _told(short_slice(trial, job, number), trial.reasons(refusal))
     return None
 

@@ -1,7 +1,9 @@
-"""Refusals that are not for want of room: the team's quota, other jobs, the time.
+"""Refusals that are not for want of room: the team's quota, other jobs, the time, too many recoveries.
 
 quota   the team would have more than its quota, and may not borrow so much
 held    the job waits for other jobs to finish, or is not to start yet
+
+recovery_budget   lost nodes of the job were replaced as often in the last hour as the policy allows
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from collections.abc import Iterable, Mapping
 
 from clusters.domain.decision import Refusal
 from clusters.domain.ids import DAY, HOUR, MINUTE, Instant
+from scheduling.domain.wording import many
 
 QUOTA = "quota"
 HELD = "held"
+RECOVERY_BUDGET = "recovery_budget"
 
 
 def waits_for_jobs(jobs: Iterable[str]) -> Refusal:
@@ -44,6 +48,13 @@ def held_words(counts: Mapping[str, int | str]) -> list[str]:
         return [f"is not to start before {_written(int(counts['not_before']))}"]
     others = int(counts["after"]) - 1
     return [f"waits for job {counts['first']}{f' and {others} more' if others else ''} to finish"]
+
+
+def budget_words(counts: Mapping[str, int | str]) -> list[str]:
+    """E.g. "its lost nodes were replaced 12 times in the last hour, the policy's limit; it goes on at 2030-03-17 17:46 UTC"."""
+    limit = "the policy's limit" if counts["recoveries"] == counts["limit"] else f"more than the policy's limit of {counts['limit']}"
+    replaced = f"its lost nodes were replaced {many(counts['recoveries'], 'time')} in the last hour, {limit}"
+    return [replaced, f"it goes on at {_written(int(counts['until']))}"]
 
 
 def _written(instant: Instant) -> str:

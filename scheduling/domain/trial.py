@@ -25,6 +25,7 @@ from scheduling.domain.forecast import Ends, Release
 from scheduling.domain.limits import ends_by
 from scheduling.domain.placement import Placement, place
 from scheduling.domain.refusals import INFEASIBLE, UNCHECKED, with_conditions
+from scheduling.domain.terms import RECOVERY_BUDGET
 from scheduling.domain.views import Views
 
 
@@ -173,7 +174,7 @@ class Trial:
 
     def reasons(self, refusal: Refusal) -> Refusal:
         """The refusal with all that is counted in the whole state."""
-        return refusal if refusal.code == INFEASIBLE else with_conditions(refusal, self._conditions)
+        return refusal if refusal.code in (INFEASIBLE, RECOVERY_BUDGET) else with_conditions(refusal, self._conditions)
 
     def final(self, request: JobRequest, refusal: Refusal, job: Job | None = None) -> Refusal:
         """The refusal with its true cause, or a graver one where the request could never be placed."""

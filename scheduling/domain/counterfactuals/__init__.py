@@ -8,6 +8,7 @@ from collections.abc import Callable
 from clusters.domain.ids import Instant
 from clusters.domain.jobs import QUEUED, JobState
 from clusters.domain.state import ClusterState, Job
+from scheduling.domain.counterfactuals.budgets import higher_limit, recoveries_past, spent_budget
 from scheduling.domain.counterfactuals.ends import ends
 from scheduling.domain.counterfactuals.moves import moves, preemptions
 from scheduling.domain.counterfactuals.plans import planned, space_free
@@ -25,6 +26,8 @@ Finder = Callable[[Question], Counterfactual | None]
 #: user can. They are told in this order.
 TERMS: tuple[Finder, ...] = (released, others_finished, time_come, team_uses_less)
 ROOM: tuple[Finder, ...] = (ends, space_free, planned, repairs, open_racks, moves, preemptions, smaller_slices, less, lower_settings)
+#: Of a job that is to have no more nodes for a time, whatever room there is.
+BUDGET: tuple[Finder, ...] = (recoveries_past, higher_limit)
 
 
 def counterfactuals(state: ClusterState, job: Job, now: Instant) -> tuple[Counterfactual, ...]:
@@ -41,6 +44,8 @@ def outlook(state: ClusterState, job: Job, now: Instant) -> tuple[bool, tuple[Co
         return False, ()
     elif Question(state, job, now, shared).starts():
         return True, ()
+    elif is_stalled(job) and spent_budget(Question(state, job, now, shared)):
+        finders = BUDGET
     else:
         finders = ROOM if is_stalled(job) else (*TERMS, *ROOM)
     found = (find(Question(state, job, now, shared)) for find in finders)

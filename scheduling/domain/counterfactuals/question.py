@@ -46,7 +46,7 @@ class Kind(StrEnum):
     """What would have to be different."""
 
     RELEASE = "release"  # nobody held the job any more
-    TIME = "time"  # the time had come before which it does not start
+    TIME = "time"  # the time had come before which it does not start, or go on
     AFTER = "after"  # the jobs that it comes after had finished
     QUOTA = "quota"  # its team, or those that lend to it, used less
     REPAIR = "repair"  # nodes were back in service
@@ -58,7 +58,7 @@ class Kind(StrEnum):
     SPACE = "space"  # what is kept for others was anybody's again
     SLICE = "slice"  # its slices were smaller
     SIZE = "size"  # it asked for less
-    POLICY = "policy"  # a setting of the policy was lower
+    POLICY = "policy"  # a setting of the policy was another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,11 +88,11 @@ def lower_settings(question: Question) -> Counterfactual | None:
     """The spares that the policy keeps, as far as they must be fewer for the job to start; or that they are lent."""
     now = question.state.policy
     lent = replace(now, lending=True)
-    if not now.lending and not question.stalled and may_borrow(lent, question.request) and question.starts(_under(lent)):
+    if not now.lending and not question.stalled and may_borrow(lent, question.request) and question.starts(under(lent)):
         text = f"{question.would} if the policy's lending were on: then spares are lent to restartable work"
         return Counterfactual(kind=Kind.POLICY, text=text, params={"setting": "lending", "value": True})
     for setting, value, policy in _lowered(now):
-        if question.fits(_under(policy)) and question.starts(_under(policy)):
+        if question.fits(under(policy)) and question.starts(under(policy)):
             text = f"{question.would} if the policy's {setting} were {value} instead of {getattr(now, setting)}"
             return Counterfactual(kind=Kind.POLICY, text=text, params={"setting": setting, "value": value})
     return None
@@ -106,7 +106,9 @@ def _lowered(policy: Policy) -> Iterator[tuple[str, int, Policy]]:
         yield "target_spares", value, replace(policy, target_spares=value)
 
 
-def _under(policy: Policy) -> Change:
+def under(policy: Policy) -> Change:
+    """Another policy holds."""
+
     def change(trial: Trial) -> None:
         trial.policy = policy
 

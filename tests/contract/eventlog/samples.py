@@ -117,6 +117,7 @@ _POLICY_ACTIVATED = PolicyActivated(
         incident_nodes=4,
         incident_rack_nodes=6,
         check_repaired=True,
+        recoveries_per_hour=6,
         queue_order=QueueOrder.SIZE,
         interactive_preemptible=True,
         offender_failures=4,
@@ -234,6 +235,7 @@ _OLD_POLICY = Policy(
     refusal_settle_s=0,
     incident_memory_s=0,
     check_repaired=False,
+    recoveries_per_hour=0,
     defrag_mode=DefragMode.AUTO,
     defrag_wait_s=600,
 )
@@ -277,7 +279,9 @@ UPCAST: dict[tuple[str, int], Payload] = {
         reason="more spares",
         by="ada",
     ),
-    ("PolicyActivated", 3): replace(_POLICY_ACTIVATED, policy=replace(_POLICY_ACTIVATED.policy, check_repaired=False)),
+    ("PolicyActivated", 3): replace(
+        _POLICY_ACTIVATED, policy=replace(_POLICY_ACTIVATED.policy, check_repaired=False, recoveries_per_hour=0)
+    ),
     ("ArrivalsPlanned", 1): inventory.ArrivalsPlanned(
         plan="9f86d081", base=10, items=(inventory.Arrival(row=3, offset=7, request=_SHARED, duration=9, outcome="failed"),)
     ),

@@ -84,6 +84,7 @@ def _times(chance: Random, made: Policy) -> Policy:
         incident_nodes=chance.choice((2, 3)),
         incident_rack_nodes=chance.choice((2, 3, 8)),
         check_repaired=chance.random() < 0.7,
+        recoveries_per_hour=chance.choice((0, 1, 2, 12)),
         defrag_wait_s=chance.choice((0, 60)),
         defrag_cooldown_s=chance.choice((0, 60, 3_600)),
         defrag_grace_s=chance.choice((0, 60)),
