@@ -39,7 +39,7 @@ def propose_plan(state: ClusterState, command: ProposePlan, now: Instant) -> Dec
         return Refusal(code="state", message="nothing would move")
     elif why := _stale(state, plan, now):
         return Refusal(code="state", message=why)
-    if problems := check(state, plan, terms_for(state, now)):
+    if problems := check(state, plan, terms_for(state, now), now):
         return Refusal(code="state", message=f"the plan does not hold any more: {'; '.join(problems)}")
     return Decision(events=(DefragPlanned(proposal=plan, reason=command.reason),))
 
@@ -100,7 +100,7 @@ def reviewed(state: ClusterState, known: ActivePlan, now: Instant) -> list[Paylo
 
 def outdated(state: ClusterState, known: ActivePlan, now: Instant) -> str:
     """Why the plan does not hold on the state as it is now, in words; "" where it does."""
-    return _stale(state, known.plan, now) or "; ".join(check(state, known.plan, terms_for(state, now, known.id)))
+    return _stale(state, known.plan, now) or "; ".join(check(state, known.plan, terms_for(state, now, known.id), now))
 
 
 def _stale(state: ClusterState, plan: Plan, now: Instant) -> str:

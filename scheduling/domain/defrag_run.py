@@ -27,6 +27,7 @@ from scheduling.domain.defrag.checker import check
 from scheduling.domain.defrag_commands import reviewed
 from scheduling.domain.defrag_terms import over_budget, terms_for
 from scheduling.domain.defrag_trigger import WAITING_AIMS, is_over, is_pointless
+from scheduling.domain.limits import outlasts_rack
 from scheduling.domain.recovery import moved, retake
 from scheduling.domain.stopping import stop_work
 from scheduling.domain.trial import Trial
@@ -181,7 +182,7 @@ class _Run:
     def _go_on(self) -> list[Payload]:
         """Begin what can begin; end the plan where something has come between."""
         fresh = not self._known.begun and not self._ended
-        if fresh and (problems := check(self._state, self._plan, terms_for(self._state, self._trial.now, self._known.id))):
+        if fresh and (problems := check(self._state, self._plan, terms_for(self._state, self._trial.now, self._known.id), self._trial.now)):
             return self._abort("; ".join(problems))
         events: list[Payload] = []
         for step, move in self._pending():
@@ -213,6 +214,8 @@ class _Run:
             node = self._state.nodes.get(name)
             if node is None or not node.placeable:
                 return f"{name}, a place for job {job.id}, cannot be used any more"
+            if outlasts_rack(self._state, job.request, name, self._trial.now):
+                return f"the rack of {name} has its maintenance before job {job.id} would end"
             if others := [holder for holder in self._holders(name) if (name, holder) not in leaving and not self._shares(name, move.to)]:
                 return f"{name}, a place for job {job.id}, was taken by {', '.join(others)}"
         return ""

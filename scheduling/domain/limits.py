@@ -34,6 +34,14 @@ def ends_by(request: JobRequest, now: Instant) -> Instant | None:
     return None if seconds is None else now + LAUNCH + seconds * SECOND + STOP
 
 
+def outlasts_rack(state: ClusterState, request: JobRequest, node: str, now: Instant) -> bool:
+    """Whether the request, started on the node now, may still be there when the maintenance of its rack begins."""
+    rack = state.racks.get(state.nodes[node].rack)
+    until = rack.service.until if rack is not None else None
+    end = ends_by(request, now)
+    return until is not None and (end is None or until < end)
+
+
 def run_time(request: JobRequest, policy: Policy) -> Duration:
     """How long the work is taken to run."""
     return (request.time_limit_s or request.expected_run_s or policy.default_run_s) * SECOND

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from clusters.domain.decision import Refusal
 from clusters.domain.defrag import Plan, PlanAim
+from clusters.domain.ids import Instant
 from clusters.domain.jobs import ACTIVE
 from clusters.domain.state import ClusterState, Job
 from scheduling.domain.defrag.model import Terms
@@ -25,9 +26,9 @@ from scheduling.domain.trial import Trial
 _USUAL = Terms()
 
 
-def check(state: ClusterState, plan: Plan, terms: Terms = _USUAL) -> list[str]:
-    """What is wrong with the plan on this state; empty where nothing is."""
-    walk = Walk(state, plan, terms)
+def check(state: ClusterState, plan: Plan, terms: Terms = _USUAL, now: Instant | None = None) -> list[str]:
+    """What is wrong with the plan on this state, now or (None) when it was made; empty where nothing is."""
+    walk = Walk(state, plan, terms, plan.at if now is None else now)
     problems: list[str] = []
     for step, move in enumerate(plan.moves):
         wrong = list(walk.step(move))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 
 from clusters.domain.defrag import Plan, PlanMove
+from clusters.domain.ids import Instant
 from clusters.domain.job_events import SliceAssignment
 from clusters.domain.jobs import ACTIVE, JobKind
 from clusters.domain.slices import cluster_slice, is_small, whole_nodes
@@ -14,14 +15,16 @@ from clusters.domain.state import ClusterState, Job, Slice
 from scheduling.domain.defrag.kept import kept_from
 from scheduling.domain.defrag.model import Terms
 from scheduling.domain.defrag.prices import priority_of
+from scheduling.domain.limits import outlasts_rack
 from scheduling.domain.tethers import tether
 
 
 class Walk:
     """Who holds which GPUs as the plan goes on."""
 
-    def __init__(self, state: ClusterState, plan: Plan, terms: Terms) -> None:
+    def __init__(self, state: ClusterState, plan: Plan, terms: Terms, now: Instant) -> None:
         self._state = state
+        self._now = now
         self._plan = plan
         self._terms = terms
         self._held: dict[str, dict[str, int]] = {}  # node -> job -> mask of GPUs
@@ -96,6 +99,8 @@ class Walk:
             return
         if node.domain != to.domain:
             yield f"{name} is not in {to.domain}"
+        if outlasts_rack(self._state, job.request, name, self._now):
+            yield f"the rack of {name} has its maintenance before {job.id} would end"
         if name in self._kept:
             yield f"{name} is kept for {self._kept[name]}"
         mask = sum(1 << gpu for gpu in to.gpus) if to.gpus else -1
@@ -143,13 +148,16 @@ class Walk:
                 yield f"{domain} has {left} free nodes in the end and must keep {keep}"
 
     def unfree(self, nodes: Iterable[str], domains: tuple[str, ...]) -> Iterator[str]:
-        """Of the nodes that are to be free, those that are not."""
+        """Of the nodes that are to be free, those that are not, or not for as long as they are wanted."""
+        wanting = self._state.jobs.get(self._plan.job)
         for name in nodes:
             node = self._state.nodes.get(name)
             if node is None or node.domain not in domains:
                 yield f"{name} is in none of the domains"
             elif not node.placeable or self._held[name] or name in self._kept:
                 yield f"{name} is not free in the end"
+            elif wanting is not None and outlasts_rack(self._state, wanting.request, name, self._now):
+                yield f"the rack of {name} has its maintenance before {wanting.id} would end"
 
     def work_in(self, domain: str) -> list[str]:
         """Jobs that are still in the domain."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,15 +16,18 @@ from clusters.domain.commands import (
     CancelJob,
     NodeVerb,
     ReviewPlans,
+    SetRackState,
 )
+from clusters.domain.decision import Decision
 from clusters.domain.defrag import PlanStatus
 from clusters.domain.dump import dump_state, load_state
 from clusters.domain.ids import HOUR, MINUTE, SECOND
 from clusters.domain.jobs import JobState, Recovery
+from clusters.domain.racks import RackState
 from clusters.domain.setting import DefragMode
 from clusters.domain.space_events import SpaceFreed, SpaceReserved
 from tests.domain.clusters.logs import Log
-from tests.domain.scheduling.defrag.stories import WIDTH, approved, kinds, only, propose, scattered, search
+from tests.domain.scheduling.defrag.stories import WIDTH, approved, kinds, only, policy, propose, scattered, search
 from tests.support.world import World, ask, racks
 
 
@@ -61,6 +65,62 @@ def test_before_the_first_step_the_plan_is_checked_once_more() -> None:
     assert move.to.nodes[0] in ended.reason
     assert len(only(world, SpaceFreed)) == 1
     assert world.job(job).state is JobState.WAITING
+
+
+def _maintenance(world: World, rack: str) -> None:
+    command = SetRackState(rack=rack, state=RackState.NO_NEW_LONG_JOBS, until=world.now + HOUR, by="op", reason="new pump")
+    assert isinstance(world.do(command), Decision)
+
+
+@pytest.mark.parametrize("where", ["the place of a move", "what is freed"])
+def test_a_rack_that_is_to_have_its_maintenance_serves_no_plan_that_was_made_before(where: str) -> None:
+    """Nobody has said how long the work runs."""
+    world, job = scattered()
+    (move,) = approved(world).plan.moves
+    assert move.to is not None
+    world.settle()
+    rack = move.to.domain if where == "the place of a move" else move.domain
+    _maintenance(world, rack)
+    world.now += MINUTE
+    world.settle()
+    assert only(world, jobs.SliceMoved) == []
+    (ended,) = only(world, defrag.DefragAborted)
+    assert "has its maintenance before" in ended.reason
+    assert world.job(job).state is JobState.WAITING
+
+
+def test_a_rack_whose_maintenance_comes_after_the_work_serves_the_plan() -> None:
+    world, job = scattered(request={"expected_run_s": 600})
+    (move,) = approved(world).plan.moves
+    assert move.to is not None
+    world.settle()
+    _maintenance(world, move.to.domain)
+    world.now += MINUTE
+    world.settle()
+    assert world.job(job).state is JobState.RUNNING
+
+
+def test_a_maintenance_that_is_set_between_two_steps_stops_the_second() -> None:
+    world = World(racks(3, nodes=WIDTH), policy())
+    small = [world.run(ask(1)) for _ in range(3 * WIDTH)]
+    world.now += HOUR
+    for rack, leave in (("r1", 2), ("r2", 1), ("r3", 1)):
+        for job in [job for job in small if job.slices[0].domain == rack][:leave]:
+            world.finish(job.id)
+    world.run(ask(WIDTH, slice_size=WIDTH))
+    world.now += 5 * MINUTE
+    first, second = approved(world).plan.moves
+    assert second.to is not None
+    world.settle()
+    world.finish(first.job)
+    world.run_pass()
+    assert [event.step for event in only(world, defrag.DefragStepDone)] == [0]
+    _maintenance(world, second.to.domain)
+    world.now += MINUTE
+    world.settle()
+    assert only(world, jobs.SliceMoved) == []
+    (ended,) = only(world, defrag.DefragAborted)
+    assert ended.reason == f"the rack of {second.to.nodes[0]} has its maintenance before job {second.job} would end"
 
 
 def test_a_victim_that_ends_by_itself_needs_no_move() -> None:
