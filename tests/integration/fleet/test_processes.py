@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.db import connections
 from pytest_django import DjangoDbBlocker
 
 from clusters.domain.job_events import JobSubmitted
@@ -75,6 +78,35 @@ def until(log: DatabaseLog, holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
+def pause_between_writes(server: Server) -> None:
+    """Stop the process at a moment at which it holds no lock of the database: one that does holds all others up, or is cut off."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    server.send_signal(signal.SIGSTOP)
+    while not others_can_write():
+        assert time.monotonic() < deadline, "the server was in a transaction each time"
+        server.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
+        server.send_signal(signal.SIGSTOP)
+
+
+def others_can_write() -> bool:
+    connection = connections["playground"]
+    if connection.vendor == "sqlite":
+        with closing(sqlite3.connect(connection.settings_dict["NAME"], timeout=0.3, isolation_level=None)) as own:
+            try:
+                own.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return False
+            own.execute("ROLLBACK")
+            return True
+    time.sleep(0.3)  # for what was asked just before the process was stopped
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"
+        )
+        return bool(cursor.fetchone() == (0,))
+
+
 def ended(log: DatabaseLog) -> int:
     with log.live(NAME).reading() as state:
         return sum(state.tally.get(outcome.value, 0) for outcome in (JobState.FINISHED, JobState.FAILED, JobState.CANCELLED))
@@ -135,7 +167,7 @@ def test_r23_a_driver_paused_past_its_lease_is_refused_when_it_wakes(
     watcher = play(3600)
     first = serve()
     until(log, lambda: ended(log) > 5, "the first jobs")
-    first.send_signal(signal.SIGSTOP)
+    pause_between_writes(first)
     serve()
     before = log.head(NAME)
     until(log, lambda: log.head(NAME) > before + 50, "the second server driving the fleet")
