@@ -13,6 +13,7 @@ from clusters.domain.state import ClusterState, Job
 from scheduling.domain.counterfactuals import Counterfactual, outlook
 from scheduling.domain.refusals import explain
 from scheduling.domain.stalls import ShortSlice, is_stalled, short_slices
+from scheduling.domain.terms import RECOVERY_BUDGET
 from scheduling.domain.trial import Trial
 from scheduling.domain.turns import in_order
 from scheduling.domain.waiting import counted_apart, refusal_now
@@ -30,7 +31,7 @@ class Why:
     position: int | None = None  # in the queue, from 1
     waiting: int = 0  # jobs in the queue
     reservation: Reservation | None = None
-    lacks: tuple[ShortSlice, ...] = ()  # of a job that runs
+    lacks: tuple[ShortSlice, ...] = ()  # of a job that runs, where it is for want of room
     counterfactuals: tuple[Counterfactual, ...] = ()
 
 
@@ -49,9 +50,14 @@ def why(state: ClusterState, job: Job, now: Instant) -> Why:
         position=order.index(job.id) + 1 if job.id in order else None,
         waiting=len(order),
         reservation=state.reservations.get(job.id),
-        lacks=short_slices(trial, job) if is_stalled(job) else (),
+        lacks=short_slices(trial, job) if is_stalled(job) and not _holds(refusal) else (),
         counterfactuals=found,
     )
+
+
+def _holds(refusal: Refusal | None) -> bool:
+    """Whether room is not what the job lacks: where it comes nearest to a place is of no use to anybody then."""
+    return refusal is not None and refusal.code == RECOVERY_BUDGET
 
 
 def _text(job: Job, refusal: Refusal | None, *, starting: bool) -> str:

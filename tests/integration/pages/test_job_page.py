@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from frontend.jobrequests import request_of
 from frontend.pages.requestview import part_names
 from frontend.pages.whyview import TITLES
 from scheduling.domain.counterfactuals import Kind
-from scheduling.services import job_hold, job_submit, node_mark, run_pass
+from scheduling.services import job_hold, job_submit, node_mark, policy_change, run_pass
 from tests.support.lab import NAME, finish, start
 from tests.support.shared import ROOT
 
@@ -154,6 +155,28 @@ def test_a_stalled_job_says_what_it_lacks_and_what_would_let_it_go_on(user: Clie
     assert lines[0].startswith(f"{job} is stalled. Slice 0 lacks 3 of its 16 nodes and r1 has 2 to spare; elsewhere it needs 1 domain")
     assert lines[1].startswith("Slice 0 lacks 3 of 16 nodes in r1; nearest elsewhere, by free nodes: r2 (2)")
     assert "What would let it go on:" in lines
+
+
+def test_a_job_that_holds_after_too_many_recoveries_says_until_when_and_what_else_would_do(user: Client, cluster: str) -> None:
+    policy = replace(live(NAME).catch_up().policy, recoveries_per_hour=1)
+    assert policy_change(cluster=NAME, policy=policy, expected=1, by="ada", reason="test") is None
+    job = submit(nodes=16)
+    start(job)
+    for slot in (0, 1):
+        node = live(NAME).catch_up().jobs[job].slices[0].nodes[slot]
+        node_mark(cluster=NAME, node=str(node), verb=NodeVerb.FAIL, by="ada")
+        run_pass(NAME)
+    page = text(user, f"jobs/{job}/")
+    assert "Why a slice is stalled" in page
+    assert "Its lost nodes were replaced 1 time in the last hour, the policy&#x27;s limit; it goes on at " in page
+    part = " ".join(text(user, f"parts/jobs/{job}/why/").split())
+    assert "It goes on in about 60 min, when enough of its recoveries are an hour ago." in part
+    assert "It would go on if the policy&#x27;s recoveries_per_hour were 2 instead of 1." in part
+    by_api: Any = user.get(f"/api/v1/clusters/{NAME}/jobs/{job}/why/").json()
+    assert (by_api["code"], by_api["counts"]["limit"], by_api["lacks"]) == ("recovery_budget", 1, [])
+    assert [found["kind"] for found in by_api["counterfactuals"]] == ["time", "policy"]
+    events: Any = user.get(f"/clusters/{NAME}/events/?kind=SliceStalled")
+    assert "its lost nodes were replaced 1 time" in events.content.decode().lower()
 
 
 def test_a_job_that_the_next_pass_places_says_so(user: Client, cluster: str) -> None:
