@@ -25,7 +25,8 @@ SETTINGS: tuple[Setting, ...] = (
         group=_SPARES,
         unit="nodes",
         high=MAX_SLICE,
-        meaning="Healthy free nodes that a domain should keep. It orders choices: a job starts without its spares rather than wait.",
+        meaning="Healthy free nodes that a domain should keep. It orders choices: a job of a slice or more starts without them rather than "
+        "wait; a smaller one may not use those that are owed.",
     ),
     Setting(
         name="min_spares",

@@ -87,6 +87,11 @@ SMALL = {
     "a domain of jobs without spares owes none": Case(want(space_of({"r1": 1, "r2": 18}), "r1", 0), ask(1), "r1:1"),
     "the policy may have every domain owe": Case(space_of({"r1": 2, "r2": 18}), ask(1), "r2:1", Policy(spares_scope=SparesScope.ALL)),
     "only owed spares left is too few free": Case(want(want(space_of({"r1": 2, "r2": 2}), "r1"), "r2"), ask(1), "capacity-blocked"),
+    "for a few nodes, too": Case(want(want(space_of({"r1": 4, "r2": 3}), "r1"), "r2"), ask(4), "capacity-blocked"),
+    "enough beyond the owed spares, but apart, is topology": Case(
+        want(want(space_of({"r1": 5, "r2": 5}), "r1"), "r2"), ask(4), "topology-blocked"
+    ),
+    "for GPUs of a node, too": Case(want(space_of({"r1": 2}), "r1"), ask(gpus=1), "capacity-blocked"),
     "a small job keeps its own spares where it can": Case(space_of({"r1": 8, "r2": 10, "r3": 18}), ask(8), "r2:8"),
 }
 
