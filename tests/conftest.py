@@ -13,6 +13,10 @@ import pytest
 from pytest_django.lazy_django import django_settings_is_configured
 from pytest_django.plugin import DjangoDbBlocker
 
+# No test fails for the time that it takes, here as in CI.
+hypothesis.settings.register_profile("patient", parent=hypothesis.settings(), deadline=None)
+hypothesis.settings.load_profile("patient")
+
 #: With --few-examples each property tries this part of its examples, and never fewer than FEWEST.
 FEW = 1 / 4
 FEWEST = 8

@@ -177,7 +177,7 @@ NAMES = st.sampled_from(
 VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.lists(st.integers(), max_size=2)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(policy=VALUES | st.dictionaries(NAMES, VALUES, max_size=4), reason=VALUES, expected=VALUES)
 def test_no_change_is_answered_with_a_500(admin: Api, cluster: str, policy: Any, reason: Any, expected: Any) -> None:
     answer = put(admin, {"policy": policy, "reason": reason, "expected_version": expected})

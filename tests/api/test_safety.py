@@ -140,7 +140,7 @@ FIELDS = st.sampled_from(
     ["name", "kind", "nodes", "gpus", "slice_size", "max_slice", "tail", "spares", "priority", "team", "held", "recovery"]
 )
 SENSIBLE = st.sampled_from([1, 8, 16, 17, 32, "batch", "training", "peer", "x", True, False, None])
-FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @FUZZ

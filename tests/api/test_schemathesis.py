@@ -116,7 +116,7 @@ def token(db: None) -> str:
 
 
 @schema.parametrize()  # type: ignore[untyped-decorator]
-@settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_every_answer_is_as_described(case: Any, calm: None, token: str) -> None:
     answer = case.call_and_validate(headers={"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"})
     assert answer.status_code != 429, "then nothing is asked at all"

@@ -205,7 +205,7 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(body=ANYTHING, path=st.sampled_from(["", "alertmanager/", "kubernetes/", "nvsentinel/", "slurm/"]))
 def test_no_body_is_answered_with_a_500(agent: Api, body: Any, path: str) -> None:
     answer = agent.send(f"{PATH}{path}", json.dumps(body).encode("utf-8", "surrogatepass"))

@@ -223,7 +223,7 @@ class Restarts(TestCase):
         st.lists(st.tuples(st.integers(0, 30).map(lambda minutes: minutes * MINUTE), st.sampled_from(NODES), st.booleans()), max_size=12),
         st.lists(st.integers(1, 9), max_size=8),
     )
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
     def test_who_writes_and_how_much_at_a_time_does_not_matter(self, steps: list[tuple[Instant, str, bool]], budgets: list[int]) -> None:
         log = story(steps)
         project(log, budgets)
@@ -235,7 +235,7 @@ class Restarts(TestCase):
         st.lists(st.tuples(st.integers(0, 30).map(lambda minutes: minutes * MINUTE), st.sampled_from(NODES), st.booleans()), max_size=12),
         st.lists(st.integers(1, 9), max_size=8),
     )
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
     def test_a_restarted_process_misses_nothing_of_domains_and_shapes_and_no_last_sample(
         self, steps: list[tuple[Instant, str, bool]], budgets: list[int]
     ) -> None:

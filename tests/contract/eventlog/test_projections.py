@@ -255,7 +255,7 @@ class Batches(TestCase):
     """Whatever the budgets, the rows are the same."""
 
     @given(st.lists(st.integers(1, 9), max_size=6))
-    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
     def test_budgets_do_not_matter(self, budgets: list[int]) -> None:
         log = busy()
         one = Projector(log, JobRecords())

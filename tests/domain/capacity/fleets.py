@@ -11,4 +11,4 @@ RACK = Fleet.uniform(1, 18)
 TWO_PERCENT = Outages(unavailability=0.02)
 
 #: Enumerating every pattern takes its time, and how long is nobody's promise.
-PROPERTY = settings(max_examples=50, deadline=None)
+PROPERTY = settings(max_examples=50)

@@ -103,7 +103,7 @@ SWITCHES = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(SWITCHES, max_size=12))
 def test_the_lost_chips_are_those_that_failed_last(events: list[SwitchTrayFailed | SwitchTrayRepaired]) -> None:
     lost: set[tuple[int, int]] = set()

@@ -68,7 +68,7 @@ DEEDS = st.tuples(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(DEEDS, max_size=40))
 def test_every_invariant_holds_whatever_an_inventory_says_of_nodes_in_use(deeds: list[tuple[str, int, int]]) -> None:
     world = World(racks(2))  # checks every invariant after every event

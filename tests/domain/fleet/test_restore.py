@@ -66,7 +66,7 @@ def planned(stage: Stage) -> None:
         stage.log.append_facts(NAME, [NewEvent(plan, START, "trace:1", str(part[0].row))])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(DEEDS, max_size=60), st.sets(st.integers(0, 60)))
 def test_restarts_at_any_points_leave_no_trace_in_the_log(deeds: list[Deed], restarts: set[int]) -> None:
     steady, restarted = Stage(2, STORMY), Stage(2, STORMY)

@@ -82,7 +82,7 @@ def test_a_repair_begun_on_a_node_that_somebody_has_just_called_well_comes_to_an
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.dictionaries(st.integers(1, 60), DEEDS, max_size=30), st.sets(st.integers(0, 80)))
 def test_whoever_comes_between_every_job_ends_every_node_comes_back_and_a_restart_changes_nothing(
     deeds: dict[int, Deed], restarts: set[int]
@@ -105,7 +105,7 @@ def test_whoever_comes_between_every_job_ends_every_node_comes_back_and_a_restar
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.dictionaries(st.integers(1, 60), DEEDS, max_size=30))
 def test_in_a_storm_too_no_invariant_breaks(deeds: dict[int, Deed]) -> None:
     stage = Stage(2, STORMY)

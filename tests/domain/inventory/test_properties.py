@@ -104,7 +104,7 @@ def test_any_document_is_an_inventory_or_named_problems(document: object) -> Non
 
 
 @given(st.lists(nodes(), min_size=1, max_size=4), OPTIONS, st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_importing_the_same_again_in_any_order_appends_nothing(history: list[list[dict[str, Any]]], options: Options, random: Any) -> None:
     cluster = Cluster()
     for items in history:
@@ -114,7 +114,7 @@ def test_importing_the_same_again_in_any_order_appends_nothing(history: list[lis
 
 
 @given(nodes(), nodes(), st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_order_of_the_file_changes_nothing(first: list[dict[str, Any]], second: list[dict[str, Any]], random: Any) -> None:
     cluster = Cluster()
     cluster.take_nodes(first)
@@ -124,7 +124,7 @@ def test_the_order_of_the_file_changes_nothing(first: list[dict[str, Any]], seco
 
 
 @given(st.lists(nodes(), min_size=1, max_size=3))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_an_export_appends_nothing_and_makes_the_same_cluster_elsewhere(history: list[list[dict[str, Any]]]) -> None:
     cluster = Cluster()
     for items in history:

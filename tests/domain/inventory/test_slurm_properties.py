@@ -63,7 +63,7 @@ def test_any_answer_is_an_inventory_or_named_problems(items: list[object], topol
 
 
 @given(st.lists(st.tuples(nodes(), topologies()), min_size=1, max_size=4), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_importing_the_same_again_in_any_order_appends_nothing(history: list[tuple[list[dict[str, Any]], str | None]], random: Any) -> None:
     cluster = Cluster()
     for items, topology in history:
@@ -75,7 +75,7 @@ def test_importing_the_same_again_in_any_order_appends_nothing(history: list[tup
 
 
 @given(st.lists(st.tuples(nodes(), topologies()), min_size=1, max_size=3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_an_export_appends_nothing_and_makes_the_same_nodes_elsewhere(history: list[tuple[list[dict[str, Any]], str | None]]) -> None:
     cluster = Cluster()
     for items, topology in history:

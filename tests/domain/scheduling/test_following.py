@@ -151,7 +151,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(steps)
 def test_nothing_starts_before_what_it_follows_has_finished_unless_it_was_released(told: list[tuple[str, int]]) -> None:
     world = World(racks(1, nodes=6))

@@ -110,7 +110,7 @@ def test_two_failures_take_two_lent_nodes_and_three_none() -> None:
         assert [job.state is JobState.RUNNING for job in lent] == [moved, moved], "where lent nodes do not suffice, none is taken"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     work=st.lists(st.tuples(st.integers(1, 3), st.booleans()), max_size=8),
     failing=st.lists(st.integers(1, 12), max_size=4, unique=True),

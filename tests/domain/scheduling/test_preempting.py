@@ -109,7 +109,7 @@ def test_gpus_of_a_node_are_taken_from_as_few_as_need_be() -> None:
     assert sum(job.state is JobState.RUNNING for job in small) == 3
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     running=st.lists(st.tuples(st.integers(1, 6), st.integers(-2, 2), st.booleans()), min_size=1, max_size=9),
     waiting=st.lists(st.tuples(st.integers(1, 12), st.integers(-1, 3), st.booleans()), min_size=1, max_size=3),

@@ -154,7 +154,7 @@ jobs = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(jobs, st.sampled_from((4, 12, 16, 24)), st.integers(0, 72))
 def test_no_eviction_without_a_proof_and_each_one_starts_what_it_was_made_for(
     running: list[tuple[str, int, bool]], nodes: int, quota: int

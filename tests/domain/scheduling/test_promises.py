@@ -75,7 +75,7 @@ TOGETHER = [(1, 1, 1.0, 0)] * 3 + [
 ]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @example(TOGETHER, 1, Backfill.EASY, SparesScope.ALL)
 @given(
     st.lists(jobs, min_size=4, max_size=20),
@@ -170,7 +170,7 @@ kinds = st.lists(
 some = st.tuples(st.integers(0, 2), st.floats(0.05, 2), st.sampled_from([0, 0, 5, 10, 30]), st.sampled_from(["a", "b"]))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(
     kinds,
     st.lists(some, min_size=6, max_size=25),

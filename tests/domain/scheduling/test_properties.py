@@ -257,7 +257,7 @@ def _plain_sizes(nodes: int, size: int) -> list[int]:
     return sizes_of(ask(nodes), Policy(slice_size=size)) or [] if nodes else [1]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(SHAPES)), st.sampled_from(POLICIES), steps)
 def test_invariants_hold_after_each_event_of_any_story(shape: str, policy: Policy, told: list[Step]) -> None:
     story = Story(shape, policy)
@@ -267,7 +267,7 @@ def test_invariants_hold_after_each_event_of_any_story(shape: str, policy: Polic
     story.world.log.sound()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(sorted(SHAPES)), st.lists(st.integers(0, len(REQUESTS) - 1), min_size=1, max_size=12))
 def test_with_a_connector_that_obeys_everything_placed_runs_and_everything_ends(shape: str, asked: list[int]) -> None:
     world = World(SHAPES[shape], checked=False)

@@ -107,7 +107,7 @@ rows = st.lists(
 steps = st.lists(st.tuples(st.sampled_from(TEAMS), st.integers(1, 12), st.booleans()), min_size=1, max_size=14)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows, steps)
 def test_nothing_is_lent_beyond_a_limit_or_that_others_do_not_leave(quotas: list[Quota], asked: list[tuple[str, int, bool]]) -> None:
     """A team within its quota starts whatever was lent before; who borrows finds it there at that moment."""
@@ -136,7 +136,7 @@ def test_nothing_is_lent_beyond_a_limit_or_that_others_do_not_leave(quotas: list
     assert {team: gpus for team, gpus in held.items() if gpus} == {team: use.gpus for team, use in world.state.usage.teams.items()}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows, st.lists(st.tuples(st.sampled_from(TEAMS), st.integers(1, 60)), min_size=1, max_size=8))
 def test_where_teams_stand_follows_what_was_taken(quotas: list[Quota], taken: list[tuple[str, int]]) -> None:
     """Asking before something is taken does not change what is said after it."""
@@ -153,7 +153,7 @@ def test_where_teams_stand_follows_what_was_taken(quotas: list[Quota], taken: li
             assert asked.borrows(team, gpus) == quiet.borrows(team, gpus)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows, steps, st.integers(0, 120))
 def test_who_gets_no_turn_as_the_quota_says_would_have_changed_nothing(
     quotas: list[Quota], asked: list[tuple[str, int, bool]], later: int

@@ -20,7 +20,7 @@ from tests.support.world import World, ask, racks
 jobs = st.tuples(st.sampled_from([1, 2, 4, 8, 16, 18, 24, 32]), st.integers(1, 40), st.floats(0.1, 1.0), st.integers(0, 30))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(jobs, min_size=4, max_size=25),
     st.sampled_from([Backfill.EASY, Backfill.CONSERVATIVE]),
@@ -55,7 +55,7 @@ class Watched(Hours):
                 return super().settle()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(jobs, min_size=4, max_size=20), st.sampled_from([1, 2, 3]), st.sampled_from([Backfill.EASY, Backfill.CONSERVATIVE]))
 def test_a_promise_is_never_put_off_while_limits_hold_and_two_passes_settle(
     asked: list[tuple[int, int, float, int]], count: int, mode: Backfill
@@ -76,7 +76,7 @@ def test_a_promise_is_never_put_off_while_limits_hold_and_two_passes_settle(
     assert all(hours.started[name] <= promise for name, promise in hours.first.items())
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(jobs, min_size=4, max_size=15), st.integers(0, 2**32))
 def test_a_pass_settles_whatever_fails(asked: list[tuple[int, int, float, int]], seed: int) -> None:
     """After a pass another one at the same time finds nothing to do, and the space it decided on is the space folded."""

@@ -185,7 +185,7 @@ class TestAnyCluster:
     """Whatever runs and fails: the state is left alone, and what is advised can be done."""
 
     @given(st.lists(st.tuples(st.integers(1, 20), st.booleans()), max_size=12), st.lists(st.integers(0, 71), max_size=10, unique=True))
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_moves_are_real_and_restore(self, jobs: list[tuple[int, bool]], failures: list[int]) -> None:
         world = World(racks(4), checked=False)
         for nodes, restartable in jobs:

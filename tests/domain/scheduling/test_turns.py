@@ -174,7 +174,7 @@ POLICIES = [
 submissions = st.lists(st.tuples(st.sampled_from(REQUESTS), st.integers(1, 5), st.integers(0, 30 * HOUR)), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(POLICIES), submissions, st.integers(0, 99 * HOUR))
 def test_the_order_holds_each_job_once_and_follows_from_the_state_alone(
     policy: Policy, asked: list[tuple[dict[str, Any], int, int]], later: int

@@ -148,7 +148,7 @@ def test_an_agent_without_its_files_does_not_use_a_number_twice(tmp_path: Path) 
     assert numbers[0] < numbers[1]
 
 
-@settings(max_examples=30, deadline=None)  # each is a directory of its own
+@settings(max_examples=30)  # each is a directory of its own
 @given(st.lists(st.one_of(st.integers(1, 400), st.just(0)), max_size=40))
 def test_the_spool_is_bounded_and_drops_the_oldest(tmp_path_factory: pytest.TempPathFactory, steps: list[int]) -> None:
     """A number adds a signal with so long a text; 0 sends one."""

@@ -34,7 +34,7 @@ SAMPLES = {
     "kubernetes": ("k8s-nodes", "gb200_nodes_2racks_constructed.json"),
     "slurm": ("slurm", "slurmrestd-0.0.44-slurm-nodes.json"),
 }
-FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+FUZZ = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 def sound(parsed: Parsed) -> None:

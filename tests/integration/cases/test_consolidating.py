@@ -121,7 +121,7 @@ def _holds(
     return bool((max(room.values()) if together else room.total()) >= count)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(case=small_cases())
 def test_no_fewer_moves_would_do_and_none_are_missed(case: dict[str, Any]) -> None:
     found = answer(case)

@@ -37,7 +37,7 @@ def seen(world: World) -> Any:
 
 
 @given(POLICIES, st.lists(REQUESTS, min_size=4, max_size=10), st.lists(st.integers(0, 53), max_size=8, unique=True))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_answers_leave_no_trace_and_come_true(policy: Policy, requests: list[Any], failures: list[int]) -> None:
     world = World(racks(3), policy, checked=False)
     for request in requests:

@@ -187,7 +187,7 @@ def _restarted(whole: World, cut: int, asked: int) -> World:
     return world
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_whatever_comes_between_a_plan_ends_and_all_invariants_hold(data: st.DataObject) -> None:
     """The World checks the invariants after each event."""

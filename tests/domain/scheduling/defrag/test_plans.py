@@ -53,7 +53,7 @@ def sound(world: World, problem: Problem, solution: Solution) -> Plan:
     return plan
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), may_wait=st.booleans(), use_spares=st.booleans())
 def test_every_plan_walks_and_none_costs_more_than_emptying_the_best_domain(seed: int, may_wait: bool, use_spares: bool) -> None:
     world, problem = ask_for_room(seed, may_wait=may_wait, use_spares=use_spares)

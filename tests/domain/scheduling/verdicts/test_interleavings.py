@@ -58,7 +58,7 @@ steps = st.lists(
 POLICY = Policy(slice_size=3, target_spares=1, soft_signals=2, unreachable_limit_s=60, recovery_quiet_s=30)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(steps)
 def test_the_invariants_hold_at_each_position(story: list[tuple[str, str, str, int, bool]]) -> None:
     told = World(racks(4, nodes=4, per_block=2), POLICY)
