@@ -104,7 +104,10 @@ export class FleetMap {
       stalled: grouped(jobCounts.stalled ?? 0),
     };
     for (const node of $$("[data-figure]")) setText(node, figures[node.dataset.figure]);
-    for (const bar of $$("[data-share]")) bar.style.flexGrow = use(bar.dataset.share);
+    for (const bar of $$("[data-share]")) {
+      bar.style.flexGrow = use(bar.dataset.share);
+      bar.hidden = !use(bar.dataset.share); // a part of no width would still have its gap
+    }
   }
 
   #resized() {
