@@ -122,7 +122,7 @@ class SizeChoice(msgspec.Struct, frozen=True):
     size: int
     usable: float
     widths: dict[str, float]  # nodes of a slice -> share of the jobs' node-time
-    reason: str  # why it is no choice
+    reason: str  # why it is not the one advised
 
 
 class SizeAdvice(msgspec.Struct, frozen=True):

@@ -11,13 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clusters.domain.slices import auto_slice
-from scheduling.domain.capacity.advice import Advice, Mix, advise, caveat, worth_advising
+from scheduling.domain.capacity.advice import MARGIN, Advice, Choice, Mix, advise, caveat, worth_advising
 from scheduling.domain.capacity.compare import break_evens
 from scheduling.domain.capacity.estimate import Estimate, MeasuredInterruptions, estimate, estimate_interruptions, estimate_usable
 from scheduling.domain.capacity.failures import PUBLISHED_NODE_DAYS, interruptions
 from scheduling.domain.capacity.history import Observed
 from scheduling.domain.capacity.intervals import Measured
 from scheduling.domain.capacity.model import Fleet, Outages, Sizes, after_failures, usable, usable_now
+
+#: How one of several sizes is chosen, in words.
+_RULE = f"of those within {100 * MARGIN:.0f} % of the best the largest is advised"
 
 #: Confidences at which slices are promised.
 PROMISES = (0.95, 0.99, 0.999)
@@ -127,6 +130,7 @@ def measured_report(fleet: Fleet, live: Live, slices: Sequence[Sizes]) -> Report
 def advice_report(advice: Advice, basis: str, shown: Collection[int], policy: int | None = None) -> Report:
     """Which size to take, by what, and why not another: of those shown, the one advised and the one that the policy has."""
     shown = {*shown, *(size for size in (advice.size, policy) if size is not None)}
+    advised = next((choice for choice in advice.choices if choice.size == advice.size), None)
     return {
         "size": advice.size,
         "policy": policy,
@@ -137,12 +141,30 @@ def advice_report(advice: Advice, basis: str, shown: Collection[int], policy: in
                 "size": choice.size,
                 "usable": round(choice.usable, 1),
                 "widths": {str(width): round(share, 4) for width, share in choice.widths},
-                "reason": choice.reason,
+                "reason": choice.reason or _why_not(choice, advised),
             }
             for choice in advice.choices
             if choice.size in shown
         ],
     }
+
+
+def _why_not(choice: Choice, advised: Choice | None) -> str:
+    """Why a size that is of use is not the one advised; "" for that one."""
+    if advised is None or choice.size == advised.size:
+        return ""
+    more = round(100 * (choice.usable / advised.usable - 1), 1)
+    if more < 0:
+        return f"{-more} % fewer nodes than with {advised.size}"
+    beside = f"{more} % more nodes than with {advised.size}" if more else f"as many nodes as with {advised.size}"
+    return f"{beside}: {_RULE}"
+
+
+def _among(choice: Choice, among: range) -> Choice:
+    """A choice that says so where it is of use and none of the sizes that are advised."""
+    if choice.reason or choice.size in among:
+        return choice
+    return replace(choice, reason=f"only sizes of {among[0]} to {among[-1]} nodes are advised")
 
 
 def _with_advice(
@@ -164,10 +186,10 @@ def _with_advice(
     advice = advise(fleet, outages, mix, among, ends)
     beside = advise(fleet, outages, mix, sorted({*asked, *([policy] if policy else []), *among}))
     at = f"{100 * outages.unavailability:.2f} % unavailability"
-    basis = f"of slices of {among[0]} to {among[-1]} nodes, by the nodes that these jobs can use at {at}"
+    basis = f"of slices of {among[0]} to {among[-1]} nodes, by the nodes that these jobs can use at {at}: {_RULE}"
     made = {label((choice.size,)) for choice in beside.choices if not choice.reason}
     points = [point | {"of_use": made.issuperset(point["slices"])} for point in report["break_evens"]]
-    told = advice_report(replace(advice, choices=beside.choices), basis, asked, policy)
+    told = advice_report(replace(advice, choices=tuple(_among(choice, among) for choice in beside.choices)), basis, asked, policy)
     return report | {"break_evens": points, "advice": told}
 
 

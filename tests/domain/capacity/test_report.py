@@ -113,9 +113,21 @@ def test_the_advice_is_the_same_whatever_sizes_are_looked_at() -> None:
     ]
     assert len({(advice["size"], advice["policy"], advice["basis"]) for advice in told}) == 1
     assert told[0]["size"] == advise(FLEET, TWO_PERCENT, mix, worth_advising(FLEET)).size
-    assert told[0]["basis"] == "of slices of 8 to 18 nodes, by the nodes that these jobs can use at 2.00 % unavailability"
+    rule = "of those within 1 % of the best the largest is advised"
+    assert told[0]["basis"] == f"of slices of 8 to 18 nodes, by the nodes that these jobs can use at 2.00 % unavailability: {rule}"
     for advice, asked in zip(told, ({8, 16}, {9}, set(), {4, 16, 18}), strict=True):
         assert {choice["size"] for choice in advice["choices"]} == asked | {advice["size"], 16}
+
+
+def test_why_another_size_is_not_advised() -> None:
+    mix = {JobShape(nodes=nodes): 1.0 for nodes in (8, 9, 16, 36)}
+    advice = fleet_report(FLEET, ((4,), (8,), (9,), (18,)), Given(unavailability=0.003), mix)["advice"]
+    assert {choice["size"]: choice["reason"] for choice in advice["choices"]} == {
+        4: "only sizes of 8 to 18 nodes are advised",
+        8: "7.2 % fewer nodes than with 18",
+        9: "0.7 % more nodes than with 18: of those within 1 % of the best the largest is advised",
+        18: "",
+    }
 
 
 def test_no_size_beats_another_that_the_jobs_do_not_make() -> None:
