@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.commands import Command as Submission
@@ -27,6 +28,9 @@ from frontend.selectors.preview import Forecast, forecast
 from scheduling.domain.refusals import explain
 from scheduling.services import command_commit, command_rehearse
 
+#: Of whom jobs are that no user is named for.
+UNNAMED = "command line"
+
 
 class Command(BaseCommand):
     """A server, or a worker, places what was submitted."""
@@ -36,12 +40,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="JSON; - reads it from the standard input")
         parser.add_argument("--cluster", required=True)
-        parser.add_argument("--by", default="command line", help="whose jobs they are (command line)")
+        parser.add_argument("--by", default=UNNAMED, metavar="NAME", help="the user whose jobs they are (%(default)s)")
         parser.add_argument("--dry-run", action="store_true", help="say how they would be cut and whether there is room; submit nothing")
         parser.add_argument("--json", action="store_true", help="one JSON object instead of sentences")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         cluster: str = options["cluster"]
+        if options["by"] != UNNAMED and not User.objects.filter(username=options["by"], is_active=True).exists():
+            raise CommandError(
+                f"--by: there is no active user {options['by']!r}; checkpoints are taken only of a user whom a token acts for"
+            )
         try:
             requests, many = read_requests(_body(options["file"]))
             submission: Submission = SubmitJobs(requests=requests, by=options["by"])

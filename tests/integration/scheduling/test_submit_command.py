@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from clusters.eventlog.live import live
@@ -33,10 +34,20 @@ def submit(tmp_path: Path, body: Any, *options: str) -> str:
 
 
 def test_one_job_is_submitted(tmp_path: Path) -> None:
+    User.objects.create_user("ci")
     told = submit(tmp_path, JOB, "--by", "ci")
     (job,) = live(NAME).catch_up().jobs.values()
     assert told == f"submitted {job.id}\n"
     assert (job.submitted_by, job.request.layers[0].size) == ("ci", 12)
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_jobs_of_nobody_known_are_refused(tmp_path: Path, options: tuple[str, ...]) -> None:
+    User.objects.create_user("gone", is_active=False)
+    for who in ("nobody", "gone"):
+        with pytest.raises(CommandError, match=f"--by: there is no active user '{who}'"):
+            submit(tmp_path, JOB, "--by", who, *options)
+    assert not live(NAME).catch_up().jobs
 
 
 def test_many_are_submitted_all_or_none(tmp_path: Path) -> None:
