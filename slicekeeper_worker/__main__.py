@@ -26,7 +26,7 @@ from slicekeeper_worker.worker import WAIT, JobOver, NotPlaced, ask_assignment, 
 def main(words: list[str] | None = None) -> int:
     """Returns the code to end with: 0, 1 where the control plane refused or did not answer, 2 where something is missing or wrong."""
     options = _parser().parse_args(words)
-    missing = [name for name in ("url", "token", "cluster", "job", "node") if not getattr(options, name)]
+    missing = [name for name in ("url", "token", "cluster", *options.needs) if not getattr(options, name)]
     if missing:
         print(f"say {', '.join(f'--{name} or SLICEKEEPER_{name.upper()}' for name in missing)}", file=sys.stderr)
         return 2
@@ -57,23 +57,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--patience", type=float, default=60.0, metavar="SECONDS", help="for which a call is tried again (60)")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def add(name: str, command: Callable[[Api, argparse.Namespace], int], meaning: str) -> argparse.ArgumentParser:
+    def add(name: str, command: Callable[[Api, argparse.Namespace], int], meaning: str, *needs: str) -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=meaning, description=meaning)
-        made.set_defaults(command=command)
+        made.set_defaults(command=command, needs=needs)
         return made
 
-    assignment = add("assignment", _assignment, "print where the job runs")
+    assignment = add("assignment", _assignment, "print where the job runs", "job")
     assignment.add_argument("--after", type=int, default=0, metavar="GENERATION", help="what changed since this one")
     assignment.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="for a later one")
-    add("watch", _watch, "print where the job runs, now and after each change, until it is over")
-    checkpoint = add("checkpoint", _checkpoint, "report that progress is safe up to a step")
+    add("watch", _watch, "print where the job runs, now and after each change, until it is over", "job")
+    checkpoint = add("checkpoint", _checkpoint, "report that progress is safe up to a step", "job")
     checkpoint.add_argument("--step", type=int, required=True)
     checkpoint.add_argument("--generation", type=int, help="under which it was saved (the present one)")
-    health = add("health", _health, "report the health of this node")
+    health = add("health", _health, "report the health of this node", "node")
     health.add_argument("kind", choices=("fatal", "soft", "degraded", "info", "recovered"))
     health.add_argument("--code", default="worker", help="what it is (worker); recovered takes back what was said under the same")
     health.add_argument("--text", default="", help="in words")
-    runs = add("run", _run, "run a program, started anew with each assignment")
+    runs = add("run", _run, "run a program, started anew with each assignment", "job", "node")
     runs.add_argument("--grace", type=float, default=20.0, metavar="SECONDS", help="that it has to stop by itself (20)")
     runs.add_argument("program", nargs="+", help="write -- before it")
     return parser

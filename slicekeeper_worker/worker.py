@@ -7,6 +7,7 @@ control plane is away nothing changes: work goes on, and the thread asks again.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -19,6 +20,9 @@ from slicekeeper_worker.assignment import Assignment, Place, read_assignment
 #: Seconds that one request waits for news, and between two where something is wrong.
 WAIT = 30
 PAUSE = 1.0
+
+#: Answers to a report that stay the same however often it is sent: no good token, not allowed, no such job.
+NEVER = frozenset({401, 403, 404})
 
 
 class JobOver(Exception):
@@ -39,6 +43,7 @@ class Worker:
         self.assignment = assignment
         self._deaf = ""  # why nothing is heard of the control plane
         self._unsaved = ""  # why the last checkpoint was not taken
+        self._told = False  # that checkpoints are refused
         self._latest = assignment
         self._news = threading.Condition()
         self._leaving = False
@@ -142,6 +147,13 @@ class Worker:
                 self._unsaved = ""
             except (ApiError, Unreachable) as error:
                 self._unsaved = str(error)
+                self._tell_refused(error)
+
+    def _tell_refused(self, error: ApiError | Unreachable) -> None:
+        """Say once, where whoever started the work looks, that no checkpoint will ever be taken: a failure would cost all progress."""
+        if isinstance(error, ApiError) and error.status in NEVER and not self._told:
+            self._told = True
+            print(f"job {self.job}: checkpoints reported by {self.node} are refused: {error}", file=sys.stderr, flush=True)
 
     def _hear(self, assignment: Assignment) -> None:
         with self._news:

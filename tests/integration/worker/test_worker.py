@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -185,6 +186,22 @@ def test_what_is_wrong_with_reports_stays_told_until_one_is_taken(plane: Plane, 
     worker.leave()
 
 
+def test_a_worker_whose_checkpoints_are_refused_for_good_says_so_once(plane: Plane, api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    worker = joined(api)
+    worker.api = replace(api, token="sk_bad")
+
+    def report(number: int) -> None:
+        worker.report_checkpoint(number)
+        assert eventually(lambda: len(plane.posted) == number)
+
+    for number in (1, 2, 3):  # once the third is sent, the second has been answered
+        report(number)
+    worker.leave()
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.startswith("job j000001: checkpoints reported by b are refused: 401 bad-token")
+
+
 def eventually(holds: Callable[[], bool]) -> bool:
     """Whether it holds before long."""
     ends = time.monotonic() + SECONDS
@@ -264,13 +281,16 @@ def test_the_command_says_what_is_missing_and_what_was_refused(
     shell: Plane, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("SLICEKEEPER_NODE")
-    assert main(["checkpoint", "--step", "4"]) == 2
+    assert main(["assignment"]) == 0
+    assert main(["run", "--", "true"]) == 2
     assert "--node or SLICEKEEPER_NODE" in capsys.readouterr().err
-    assert main(["--node", "b", "--token", "sk_bad", "checkpoint", "--step", "4"]) == 1
+    assert main(["--job", "", "health", "soft"]) == 2
+    assert capsys.readouterr().err == "say --node or SLICEKEEPER_NODE\n"
+    assert main(["--token", "sk_bad", "checkpoint", "--step", "4"]) == 1
     assert "bad-token" in capsys.readouterr().err
-    assert main(["--node", "b", "--url", "nonsense", "checkpoint", "--step", "4"]) == 2
+    assert main(["--url", "nonsense", "checkpoint", "--step", "4"]) == 2
     assert "url: 'nonsense'" in capsys.readouterr().err
-    assert main(["--node", "b", "checkpoint", "--step", "4"]) == 0
+    assert main(["checkpoint", "--step", "4"]) == 0
     assert shell.posted[-1][1] == {"step": 4}
 
 
