@@ -18,7 +18,7 @@ FLEET = f"/clusters/{CLUSTER}/"
 API = f"/api/v1/clusters/{CLUSTER}/"
 
 #: Columns of the table beside the map.
-COLUMNS = ("Rack", "Block", "State", "Nodes", "In use", "Spare", "Idle", "Stranded", "Out", "Not healthy", "Jobs")
+COLUMNS = ("Rack", "Block", "State", "Nodes", "In use", "Reserved", "Spare", "Idle", "Stranded", "Out", "Not healthy", "Jobs")
 
 #: What each state of a rack is called.
 RACK_STATES = {state.value: state.label for state in palette.RACK_STATES}
@@ -92,7 +92,7 @@ def snapshot(page: Page) -> dict[str, Any]:
 def table_of(body: dict[str, Any]) -> dict[str, list[str]]:
     """What the table should show of a snapshot."""
     use, condition = base64.b64decode(body["use"]), base64.b64decode(body["condition"])
-    external, stopping, allocated, lent, shared, _, out, spare, stranded, idle = range(10)
+    external, stopping, allocated, lent, shared, reserved, out, spare, stranded, idle = range(10)
     table = {}
     for rack in body["racks"]:
         own = slice(rack["first"], rack["first"] + rack["count"])
@@ -100,7 +100,9 @@ def table_of(body: dict[str, Any]) -> dict[str, list[str]]:
         jobs = sorted({body["jobs"][job] for job in body["node_job"][own] if job >= 0})
         busy = sum(uses.count(code) for code in (external, stopping, allocated, lent, shared))
         unhealthy = rack["count"] - condition[own].count(8)
-        numbers = [rack["count"], busy, *(uses.count(code) for code in (spare, idle, stranded, out)), unhealthy]
+        free = [uses.count(code) for code in (reserved, spare, idle, stranded, out)]
+        assert busy + sum(free) == rack["count"], "the columns leave nodes out"
+        numbers = [rack["count"], busy, *free, unhealthy]
         state = RACK_STATES[body["rack_states"].get(rack["name"], "open")]
         table[rack["name"]] = [body["blocks"][rack["block"]], state, *map(str, numbers), ", ".join(jobs)]
     return table

@@ -2,7 +2,10 @@
 
 import { el, grouped, setText } from "./dom.js";
 
-const COLUMNS = ["Rack", "Block", "State", "Nodes", "In use", "Spare", "Idle", "Stranded", "Out", "Not healthy", "Jobs"];
+/** Free nodes by what they are kept for: with those in use they are all nodes of the rack. */
+const FREE = { Reserved: "reserved", Spare: "spare", Idle: "idle", Stranded: "stranded", Out: "out" };
+const NUMBERS = ["Nodes", "In use", ...Object.keys(FREE), "Not healthy"];
+const COLUMNS = ["Rack", "Block", "State", ...NUMBERS, "Jobs"];
 
 export class RackTable {
   constructor(host, palette, rackUrl) {
@@ -43,13 +46,13 @@ export class RackTable {
   }
 
   #build() {
-    const head = el("tr", {}, ...COLUMNS.map((name, column) => el("th", { scope: "col", class: column > 2 && column < 10 && "num" }, name)));
+    const head = el("tr", {}, ...COLUMNS.map((name, column) => el("th", { scope: "col", class: NUMBERS.includes(name) && "num" }, name)));
     const body = el("tbody", {}, ...this.fleet.racks.map((rack, index) => this.#row(rack, index)));
     this.host.replaceChildren(el("table", { class: "table" }, el("caption", { class: "visually-hidden" }, "Racks"), el("thead", {}, head), body));
   }
 
   #row(rack, index) {
-    const cells = this.#cells(index).map((text, column) => el("td", { class: column > 1 && column < 9 && "num" }, text));
+    const cells = this.#cells(index).map((text, column) => el("td", { class: NUMBERS.includes(COLUMNS[column + 1]) && "num" }, text));
     this.rows[index] = cells;
     const link = el("a", { href: this.rackUrl(rack.name) }, rack.name);
     return el("tr", {}, el("th", { scope: "row" }, link), ...cells);
@@ -60,7 +63,7 @@ export class RackTable {
     const { count, use, condition, jobs } = fleet.rackSummary(index);
     const of = (name) => use[fleet.uses.indexOf(name)];
     const busy = ["external", "stopping", "allocated", "lent", "shared"].reduce((sum, name) => sum + of(name), 0);
-    const numbers = [count, busy, of("spare"), of("idle"), of("stranded"), of("out"), count - condition[fleet.healthy]];
+    const numbers = [count, busy, ...Object.values(FREE).map(of), count - condition[fleet.healthy]];
     return [fleet.blocks[fleet.racks[index].block], this.labels.get(fleet.rackState(index)), ...numbers.map(grouped), jobs.join(", ")];
   }
 }
