@@ -132,10 +132,15 @@ def _evidence(node: NodeFacts) -> Iterator[dict[str, Any]]:
         yield {"text": "repaired; waits for its check since", "at_us": node.unchecked_since_us}
     for mark in node.marks:
         why = f": {mark.reason}" if mark.reason else ""
-        yield {"text": f"{mark.flag.replace('_', ' ')}{why} ({mark.source})", "at_us": mark.since_us}
+        yield {"text": f"{_flag_words(mark.flag, node.condition)}{why} ({mark.source})", "at_us": mark.since_us}
     for text in (node.problem, *node.evidence):
         if text:
             yield {"text": text, "at_us": None}
+
+
+def _flag_words(flag: str, condition: str) -> str:
+    """A flag as evidence says it. A failed node may be in repair too: it is counted as failed, and must not read otherwise."""
+    return "repair is under way" if flag == Flag.IN_REPAIR and condition != Condition.IN_REPAIR else flag.replace("_", " ")
 
 
 def _can(node: NodeFacts) -> Iterator[str]:

@@ -154,6 +154,13 @@ def test_a_rack_page_unfolds_what_was_seen_of_its_nodes(user: Client, cluster: s
     assert re.search(r"Lemon score</dt><dd>1\.00", own)
 
 
+def test_repair_of_a_failed_node_does_not_read_like_another_condition(user: Client, cluster: str) -> None:
+    report(NodeFailed(node="r1-n01", reason="fan"), RepairStarted(node="r1-n01"), RepairStarted(node="r1-n02"))
+    page = text(user, RACK)
+    assert page.count("repair is under way (test)") == 1  # of the failed one, which counts as failed
+    assert page.count("in repair (test)") == 1
+
+
 def test_only_who_may_is_offered_the_state_of_a_rack(user: Client, admin: Client, cluster: str) -> None:
     assert "rack-control" not in text(user, RACK)
     page = text(admin, RACK)
