@@ -106,9 +106,9 @@ def what_if_page(request: HttpRequest, cluster: str) -> HttpResponse:
     domains = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) <= MOST_DIGITS else 0
     found = room_what_if(cluster, domains)
     with reading(cluster) as state:
-        context = frame(state, "plans") | {"domains": domains}
+        context = frame(state, "plans") | {"domains": domains, "most_domains": sum(state.topology.known)}
         if isinstance(found, Refusal):
-            context |= {"refused": found.message}
+            context |= {"refused": found.message, "may_decide": may_decide(request)}
         else:
             context |= plan_context(state, plan_facts(found, ""), may_decide=False)
     return render(request, "frontend/plan_what_if.html", context | switcher())

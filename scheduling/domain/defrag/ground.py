@@ -35,7 +35,7 @@ class Ground:
     def read(self, *, may_wait: bool, below: bool) -> None:
         """Look at all work, jobs in the order of the log."""
         for name, claimant in self._claims.items():
-            self._pinned[self._home(name)].append((claimant, 1, "it is promised them"))
+            self._pinned[self._home(name)].append((claimant, 1, "it is promised nodes there"))
         nodes = self._trial.state.nodes
         shared: defaultdict[str, list[Job]] = defaultdict(list)
         for job in sorted(self._work(), key=attrgetter("seq")):

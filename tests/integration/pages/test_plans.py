@@ -132,6 +132,7 @@ def test_wanted_domains_are_told_and_dropped(user: Client, admin: Client, cluste
 def test_what_if_is_shown_and_asks_for_nothing(admin: Client, user: Client, victim: str) -> None:
     refused = text(admin, f"{PLANS}what-if/?domains=4")
     assert "No plan can free 4 whole domains: 3 are free now; no other place was found" in refused
+    assert 'name="domains" type="number" min="1" max="4" value="4"' in refused  # another number is asked for at once
     vain: Any = admin.post(f"/api/v1/clusters/{NAME}/plans/request/?dry_run=true", {"domains": 4}, content_type="application/json")
     assert (vain.status_code, vain.json()["counts"]["empty"], vain.json()["counts"]["wanted"]) == (409, 3, 4)
     page = text(admin, f"{PLANS}what-if/?domains=3")

@@ -65,7 +65,7 @@ def test_work_that_moved_of_late_stays_and_so_does_what_is_promised() -> None:
     world.add(SpaceReserved(job=waiting, nodes=("r3-n1",), starts_at=0, expires_at=None, reason="test"))
     problem = whole(world, cooling=frozenset({first.id}))
     assert problem.domains[0].pinned == ((first.id, 4, "it was moved of late"),)
-    assert problem.domains[2].pinned == ((waiting, 1, "it is promised them"),)
+    assert problem.domains[2].pinned == ((waiting, 1, "it is promised nodes there"),)
     assert problem.domains[2].free == 17
 
 
