@@ -133,6 +133,10 @@ class BadInventory(ClusterError):
         super().__init__(f"nothing was imported: {'; '.join(fatal[:SHOWN])}{more}")
 
 
+class TooManyAbsent(BadInventory):
+    """The inventory file leaves out more of the cluster's nodes than the caller has allowed."""
+
+
 #: What an import takes, for messages about files that are something else.
 WANTED = (
     "give Kubernetes nodes (kubectl get nodes -o json), Slurm nodes (scontrol show nodes --json) "

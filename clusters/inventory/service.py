@@ -27,12 +27,15 @@ from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import append_facts, default_log, opening
 from clusters.inventory.delta import delta, kept_places, known_from
 from clusters.inventory.export import native_yaml
-from clusters.inventory.model import BadInventory, Known, Options, Problem
+from clusters.inventory.model import BadInventory, Known, Options, Problem, TooManyAbsent
 from clusters.inventory.names import plain
 from clusters.inventory.reading import read_source
 
 #: How often an import is worked out before it gives way to whoever keeps changing the cluster meanwhile.
 ATTEMPTS = 10
+
+#: Share of a cluster's nodes of which more are not taken away without a word: the file is more often a part, or another cluster's.
+MOST_ABSENT = 0.2
 
 _HARMLESS = (inventory_events.ClusterCreated, inventory_events.ClockSet, inventory_events.ArrivalsPlanned)
 #: Kinds of events that change what an import compares with.
@@ -80,8 +83,12 @@ def inventory_import(  # noqa: PLR0913  (one keyword for each thing that a user 
     create: bool = False,
     dry_run: bool = False,
     request_id: str | None = None,
+    allow_absent: bool = True,
 ) -> ImportReport:
-    """Bring the cluster to what the file says; raises BadInventory, UnknownCluster, InvalidRequest, SourceConflict."""
+    """Bring the cluster to what the file says; raises BadInventory, UnknownCluster, InvalidRequest, SourceConflict.
+
+    Without `allow_absent`, a file that leaves out more than MOST_ABSENT of the nodes is TooManyAbsent, except for a dry run.
+    """
     source = read_source(content, Options(rack_label=rack_label, domain_label=domain_label, topology=topology))
     labels = "".join(f"\0{label}" for label in (rack_label, domain_label) if label)
     digest = hashlib.blake2b(content + (topology or b"") + labels.encode(), digest_size=8).hexdigest()
@@ -98,6 +105,9 @@ def inventory_import(  # noqa: PLR0913  (one keyword for each thing that a user 
             NewEvent(payload, basis.now, IMPORT_SOURCE, f"{name}/{number}", correlation=correlation)
             for number, payload in enumerate(delta(basis.known, inventory))
         ]
+        missing = _missing(cluster, basis.known, facts, allowed=allow_absent or dry_run)
+        if any(problem.fatal for problem in missing):
+            raise TooManyAbsent(missing)
         try:
             states = _states_after(basis.twin, facts) if basis.twin else _store(cluster, basis, [] if repeated else facts, by)
         except (_Overtaken, ClusterExists):
@@ -107,7 +117,7 @@ def inventory_import(  # noqa: PLR0913  (one keyword for each thing that a user 
             nodes=len(inventory.nodes),
             events=len(facts),
             states=states,
-            problems=(*inventory.problems, *kept_places(basis.known, inventory), *_busy_and_gone(cluster, facts)),
+            problems=(*inventory.problems, *kept_places(basis.known, inventory), *missing),
             facts=tuple(fact.payload for fact in facts),
             after=basis.twin,
         )
@@ -121,19 +131,20 @@ def inventory_export(cluster: str) -> str:
     return native_yaml(known)
 
 
-def _busy_and_gone(cluster: str, facts: list[NewEvent]) -> list[Problem]:
-    """A file that leaves out nodes with work on them is more often the wrong file than the truth."""
+def _missing(cluster: str, known: Known, facts: list[NewEvent], *, allowed: bool) -> list[Problem]:
+    """A file that leaves out nodes with work on them, or many nodes, is more often the wrong file than the truth."""
     gone = {fact.payload.node for fact in facts if isinstance(fact.payload, inventory_events.NodeAbsent)}
     if not gone:
         return []
     with default_log().live(cluster).reading() as state:
         jobs = {job for node in gone & state.nodes.keys() for job in (state.nodes[node].job, *state.nodes[node].shares) if job}
-    if not jobs:
+    present = gone | {name for name, node in known.nodes.items() if not node.absent}
+    many = len(gone) > MOST_ABSENT * len(present)
+    if not (jobs or many):
         return []
-    message = (
-        f"{len(gone)} nodes of the cluster are missing here, some of them used by jobs ({len(jobs)}); look whether this is the whole file"
-    )
-    return [Problem(position="", name="", message=message, fatal=False)]
+    used = f", some of them used by jobs ({len(jobs)})" if jobs else ""
+    message = f"{len(gone)} of {len(present)} nodes are not in this file and become absent{used}; look whether this is the whole file"
+    return [Problem(position="", name="", message=message, fatal=many and not allowed)]
 
 
 def _name_of(by: str, request_id: str) -> str:

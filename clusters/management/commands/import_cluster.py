@@ -13,8 +13,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from clusters.domain.errors import ClusterError
 from clusters.inventory.documents import MAX_FILE
-from clusters.inventory.model import BadInventory
-from clusters.inventory.service import ImportReport, inventory_import
+from clusters.inventory.model import BadInventory, TooManyAbsent
+from clusters.inventory.service import MOST_ABSENT, ImportReport, inventory_import
 
 STDIN = "-"
 #: In Slurm's directory the first that is there counts, and the other is not read.
@@ -42,6 +42,9 @@ class Command(BaseCommand):
         parser.add_argument("--rack-label", metavar="KEY", help="the Kubernetes label that names the rack")
         parser.add_argument("--domain-label", metavar="KEY", help="the Kubernetes label that names the domain, instead of the clique")
         parser.add_argument("--dry-run", action="store_true", help="say what would change, and change nothing")
+        parser.add_argument(
+            "--allow-absent", action="store_true", help=f"also where more than {MOST_ABSENT:.0%}% of the nodes become absent"
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *, file: str, topology: str | None, name: str, **options: Any) -> None:
@@ -56,6 +59,7 @@ class Command(BaseCommand):
                 topology=_content("TOPOLOGY_FILE", _topology_file(topology)) if topology else None,
                 create=True,
                 dry_run=options["dry_run"],
+                allow_absent=options["allow_absent"],
             )
         except BadInventory as error:
             self._refuse(error, for_programs=options["json"])
@@ -71,7 +75,8 @@ class Command(BaseCommand):
             self.stdout.write(as_json(nothing))
             raise CommandError("nothing was imported")
         problems = "".join(f"\n  {problem}" for problem in error.problems if problem.fatal)
-        raise CommandError(f"nothing was imported:{problems}")
+        way = "\nIf it is, give --allow-absent." if isinstance(error, TooManyAbsent) else ""
+        raise CommandError(f"nothing was imported:{problems}{way}")
 
 
 def as_json(report: ImportReport) -> str:

@@ -46,6 +46,15 @@ def test_the_reference_racks_are_imported_once() -> None:
     assert report(path, "--name", "gb200")["events"] == 0
 
 
+def test_a_file_with_a_part_of_the_cluster_has_to_be_allowed(file: Path) -> None:
+    run("import_cluster", str(file), "--name", "c1")
+    file.write_text("gpus: 4\nracks: [{name: r1, nodes: 'n[1-2]'}]\n")
+    assert "1 of 3 nodes are not in this file and become absent" in run("import_cluster", str(file), "--name", "c1", "--dry-run")
+    with pytest.raises(CommandError, match=r"nothing was imported:\n  1 of 3 nodes .* is the whole file\nIf it is, give --allow-absent"):
+        run("import_cluster", str(file), "--name", "c1")
+    assert "1 absent" in run("import_cluster", str(file), "--name", "c1", "--allow-absent")
+
+
 def test_people_get_sentences(file: Path) -> None:
     assert run("import_cluster", str(file), "--name", "c1") == "c1: 3 nodes in 2 racks (1 draining, 2 healthy)\n6 events appended\n"
     assert run("import_cluster", str(file), "--name", "c1") == "c1: 3 nodes in 2 racks (1 draining, 2 healthy)\nnothing changed\n"

@@ -8,6 +8,7 @@ from clusters.connectors.simulated.creation import Shape, create_simulated
 from clusters.connectors.simulated.options import FleetOptions
 from clusters.domain.errors import InvalidRequest
 from clusters.eventlog.store import default_log
+from clusters.inventory.model import TooManyAbsent
 from clusters.inventory.service import inventory_import
 from scheduling.services import job_submit, run_pass
 from tests.support.world import ask
@@ -32,5 +33,26 @@ def test_a_file_without_nodes_that_jobs_run_on_says_so() -> None:
     run_pass("c1")
     report = inventory_import(cluster="c1", content=ONE_RACK, filename="file.yaml", by="ada", dry_run=True)
     assert [problem.message for problem in report.problems] == [
-        "4 nodes of the cluster are missing here, some of them used by jobs (1); look whether this is the whole file"
+        "4 of 8 nodes are not in this file and become absent, some of them used by jobs (1); look whether this is the whole file"
     ]
+
+
+def test_a_file_without_many_of_the_nodes_says_so_and_is_refused_where_that_is_not_allowed() -> None:
+    inventory_import(cluster="c1", content=TWO_RACKS, filename="file.yaml", by="ada", create=True)
+    told = "4 of 8 nodes are not in this file and become absent; look whether this is the whole file"
+    report = inventory_import(cluster="c1", content=ONE_RACK, filename="file.yaml", by="ada", dry_run=True, allow_absent=False)
+    assert [(problem.message, problem.fatal) for problem in report.problems] == [(told, False)]
+    head = default_log().head("c1")
+    with pytest.raises(TooManyAbsent) as refused:
+        inventory_import(cluster="c1", content=ONE_RACK, filename="file.yaml", by="ada", allow_absent=False)
+    assert [problem.message for problem in refused.value.problems] == [told]
+    assert default_log().head("c1") == head
+    assert [problem.message for problem in inventory_import(cluster="c1", content=ONE_RACK, filename="file.yaml", by="ada").problems] == [
+        told
+    ]
+
+
+def test_a_few_missing_nodes_are_no_problem() -> None:
+    inventory_import(cluster="c1", content=TWO_RACKS, filename="file.yaml", by="ada", create=True)
+    most = TWO_RACKS.replace(b"b[1-4]", b"b[1-3]")
+    assert not inventory_import(cluster="c1", content=most, filename="file.yaml", by="ada", allow_absent=False).problems
