@@ -94,7 +94,7 @@ export class FleetMap {
     const share = counts.nodes ? (100 * busy) / counts.nodes : 0;
     const figures = {
       nodes: grouped(counts.nodes),
-      racks: grouped(this.fleet.racks.length),
+      racks: `${grouped(this.fleet.racks.length)} ${this.fleet.racks.length === 1 ? "rack" : "racks"}`,
       "in-use": `${share.toFixed(1)} %`,
       busy: grouped(busy),
       "whole-free": grouped(this.fleet.wholeFreeRacks()),
