@@ -63,6 +63,11 @@ def link_create(*, user: User, base_url: str) -> str:
     return f"{base_url}{reverse('frontend:login')}?{urlencode({'token': token})}"
 
 
+def link_works(*, token: str) -> bool:
+    """Whether the token would sign somebody in now. Uses nothing up."""
+    return LoginToken.objects.filter(digest=token_digest(token), used_at=None, expires_at__gt=timezone.now(), user__is_active=True).exists()
+
+
 def link_consume(*, token: str) -> User | None:
     """The user whom the token signs in, once: of several at the same time one gets the user. None where the token is no good."""
     digest = token_digest(token)

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from frontend.accounts.limits import login_limit
-from frontend.accounts.links import link_consume
+from frontend.accounts.links import link_consume, link_works
 
 logger = logging.getLogger(__name__)
 
@@ -27,10 +27,14 @@ MOST_CHARACTERS = 2_000
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """A GET of a link shows a button; only the button's POST uses the link up."""
+    """A GET of a link shows a button, or that the link is no good any more; only the button's POST uses it up."""
     if request.method == "POST":
         return _sign_in(request)
-    context = {"token": request.GET.get("token", "")[:MOST_CHARACTERS], "next": _local(request, request.GET.get("next", ""))}
+    token, address = request.GET.get("token", "")[:MOST_CHARACTERS], request.META.get("REMOTE_ADDR", "")
+    if token and not login_limit.blocked(address) and not link_works(token=token):
+        login_limit.wait(address)  # looking whether a token is good is a try, too
+        return _refused(request, NO_GOOD, status=403)
+    context = {"token": token, "next": _local(request, request.GET.get("next", ""))}
     return render(request, "frontend/login.html", context)
 
 

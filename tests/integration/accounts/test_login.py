@@ -76,6 +76,10 @@ def test_fetching_the_link_does_not_use_it_up_and_posting_does(client: Client) -
     assert refused.status_code == 403
     assert "was used, replaced or has expired" in refused.content.decode()
     assert "_auth_user_id" not in other.session
+    opened = other.get(link)  # whoever opens it again need not press a button to be told
+    assert opened.status_code == 403
+    assert "was used, replaced or has expired" in opened.content.decode()
+    assert token_of(link) not in opened.content.decode()
 
 
 @pytest.mark.django_db
