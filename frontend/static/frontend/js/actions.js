@@ -11,6 +11,9 @@ import { $, el, request, setText, signedOut } from "./dom.js";
 
 const LINGER = 8_000;
 
+/** What the API calls for programs what people would say otherwise. */
+const HEADINGS = { state: "Not possible as things are", invalid: "Not done", unavailable: "The server cannot answer now" };
+
 export function toast(title, detail = "", tone = "good") {
   const close = el("button", { class: "toast-close", type: "button", "aria-label": "Dismiss" }, "×");
   const body = el("div", { class: "toast-body" }, el("strong", {}, title), detail && el("p", {}, detail));
@@ -23,8 +26,8 @@ export function toast(title, detail = "", tone = "good") {
 async function problem(response) {
   if (signedOut(response) && response.status !== 403) return ["You are signed out", "Sign in again, then repeat this."];
   try {
-    const { title, detail } = await response.json();
-    return [title ?? "Not done", detail ?? ""];
+    const { code, title, detail } = await response.json();
+    return [HEADINGS[code] ?? title ?? "Not done", detail ?? ""];
   } catch {
     return ["Not done", `The server answered ${response.status} without a reason.`];
   }
