@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils.html import escape
 
 from clusters.eventlog.live import live
 from frontend.pages.durations import seconds_of, span_of
@@ -83,6 +84,7 @@ def test_what_is_wrong_is_told_at_its_field_with_what_would_be_right(user: Clien
     assert f'id_{field}_error"' in tag
     assert f'id="id_{field}_error">' in page
     assert f'<a href="#id_{field}" data-error-link>' in page
+    assert page.count(escape(message)) == 1, "the summary repeats what the field says"
 
 
 def test_no_two_fields_are_called_the_same() -> None:

@@ -16,7 +16,8 @@ export class SubmitForm {
     this.asked = 0;
     form.addEventListener("input", () => this.#changed());
     this.#unit();
-    this.#changed();
+    if ($(".form-errors", form)) this.#show([], "Change what is marked, and the slices show here.", false); // what is wrong stands there already
+    else this.#changed();
   }
 
   #changed() {
