@@ -114,6 +114,7 @@ def incidents_context(state: ClusterState) -> dict[str, Any]:
         "incidents": rows[:MOST_SHOWN],
         "trouble": sum(row["count"] for row in rows),
         "more": sum(row["count"] for row in rows[MOST_SHOWN:]),
+        "homeless": state.topology.known.count(False),  # a node without a domain is a range by itself
     }
 
 

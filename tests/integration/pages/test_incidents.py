@@ -11,6 +11,7 @@ from django.test import Client
 from clusters.domain.health_events import NodeFailed, NodeQuarantined, RepairFinished, RepairStarted
 from clusters.domain.ids import DAY
 from clusters.domain.incident_events import BreakerTripped, IncidentOpened
+from clusters.domain.inventory_events import NodeRegistered
 from clusters.domain.jobs import JobKind, JobRequest
 from clusters.eventlog.live import live
 from frontend.selectors.clusters import now_of
@@ -129,6 +130,15 @@ def test_what_nobody_remembers_is_told_by_its_code(cluster: str, told: str, word
 def test_nothing_wrong_is_said_too(user: Client, cluster: str) -> None:
     assert "No node is failed or quarantined" in text(user, INCIDENTS)
     assert text(user, BREAKER).strip() == ""
+
+
+def test_nodes_without_a_domain_are_counted_since_nothing_uses_them(user: Client, cluster: str) -> None:
+    assert "without a domain" not in text(user, INCIDENTS)
+    report(*(NodeRegistered(node=f"r4-n{number}", rack="r4", domain=None, gpus=4) for number in (30, 31)))
+    for path in (FLEET, INCIDENTS):
+        page = text(user, path)
+        assert "2 nodes without a domain are never used" in page
+        assert "All well" not in page
 
 
 def test_a_tripped_breaker_is_shown_to_all_and_reset_by_those_who_may(user: Client, admin: Client, cluster: str) -> None:
