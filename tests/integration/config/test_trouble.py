@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError, ProgrammingError
 
+from config.first_run import BEGINS, first_run_trouble
 from config.trouble import database_trouble
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,10 +64,10 @@ COMMANDS = {
 }
 
 #: Runs each command as `manage.py` does, in one process; prints what each said when it gave up.
-ALL_COMMANDS = f"""
+ALL_COMMANDS = """
 import json, sys, manage
-told = {{}}
-for name, arguments in {COMMANDS}.items():
+told = {}
+for name, arguments in json.loads(sys.argv[1]).items():
     sys.argv = ["manage.py", name, *arguments]
     try:
         manage.main()
@@ -74,17 +77,41 @@ print(json.dumps(told))
 """
 
 
-def test_any_command_on_an_empty_database_says_that_it_is_to_be_migrated(tmp_path: Path) -> None:
+def told_by_commands(data_dir: Path, commands: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """What each of the commands said when it gave up."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("SLICEKEEPER_")}
     done = subprocess.run(
-        [sys.executable, "-c", ALL_COMMANDS],
+        [sys.executable, "-c", ALL_COMMANDS, json.dumps(commands)],
         cwd=ROOT,
-        env={**environ, "SLICEKEEPER_DATA_DIR": str(tmp_path)},
+        env={**environ, "SLICEKEEPER_DATA_DIR": str(data_dir)},
         capture_output=True,
         text=True,
         check=False,
     )
     assert "Traceback" not in done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told.keys() == COMMANDS.keys()
+    told: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    assert told.keys() == commands.keys()
+    return told
+
+
+def test_any_command_on_an_empty_database_says_that_it_is_to_be_migrated(tmp_path: Path) -> None:
+    (tmp_path / "slicekeeper.sqlite3").touch()
+    told = told_by_commands(tmp_path, COMMANDS)
     assert all("Run `python manage.py migrate`" in said for said in told.values()), told
+
+
+@pytest.mark.parametrize("name", ["there", "nowhere"])
+def test_a_command_where_nothing_has_begun_makes_nothing_and_asks_whether_the_place_is_right(tmp_path: Path, name: str) -> None:
+    (tmp_path / "there").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    told = told_by_commands(tmp_path / name, {key: words for key, words in COMMANDS.items() if key not in BEGINS})
+    assert all("Is SLICEKEEPER_DATA_DIR right?" in said for said in told.values()), told
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_without_a_key_the_place_is_asked_about_too() -> None:
+    environment = replace(settings.ENVIRONMENT, redis_url=None, secret_key="")
+    said = first_run_trouble(ImproperlyConfigured("The SECRET_KEY setting must not be empty."), environment)
+    assert said is not None
+    assert "secret.key" in said
+    assert first_run_trouble(ImproperlyConfigured("x"), replace(environment, secret_key="s" * 50)) is None
