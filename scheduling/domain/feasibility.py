@@ -135,9 +135,9 @@ def _words(shape: Shape) -> str:
         return f"{shape.gpus} GPU{'s' if shape.gpus > 1 else ''} of one node"
     if shape.parts:
         return (
-            "; ".join(f"part {part.name}: {'+'.join(map(str, part.sizes))} nodes" for part in shape.parts)
+            "; ".join(f"part {part.name}: {' + '.join(map(str, part.sizes))} nodes" for part in shape.parts)
             + ", each slice whole in one domain"
         )
     if len(shape.sizes) == 1:
         return f"1 slice of {shape.sizes[0]} node{'s' if shape.sizes[0] > 1 else ''}, whole in one domain"
-    return f"{len(shape.sizes)} slices of {'+'.join(map(str, shape.sizes))} nodes, each whole in one domain"
+    return f"{len(shape.sizes)} slices: {' + '.join(map(str, shape.sizes))} nodes, each whole in one domain"

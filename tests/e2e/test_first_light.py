@@ -23,7 +23,7 @@ def test_a_job_is_placed_in_two_racks_swapped_twice_and_moved_while_three_tabs_w
     job.goto(f"/clusters/{CLUSTER}/jobs/new/")
     job.locator("#id_name").fill("first light")
     job.locator("#id_nodes").fill("32")
-    expect(job.locator("[data-preview-text]")).to_contain_text("2 slices of 16+16 nodes")
+    expect(job.locator("[data-preview-text]")).to_contain_text("2 slices: 16 + 16 nodes")
     job.get_by_role("button", name="Submit job").click()
     job.wait_for_url(re.compile(r"/jobs/j\d{6}/$"))
     live(mark(job))

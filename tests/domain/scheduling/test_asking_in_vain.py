@@ -52,4 +52,4 @@ def test_what_can_never_fit_says_what_would(sentence: str) -> None:
 def test_a_preview_tells_the_parts() -> None:
     outcome = preview(World(racks(8)).state, parts(TRAINER, ROLLOUT))
     assert not isinstance(outcome, Refusal)
-    assert outcome.text == "part trainer: 16+16 nodes; part rollout: 4+4+4 nodes, each slice whole in one domain"
+    assert outcome.text == "part trainer: 16 + 16 nodes; part rollout: 4 + 4 + 4 nodes, each slice whole in one domain"

@@ -144,8 +144,8 @@ def test_a_preview_says_how_the_request_is_cut() -> None:
         assert not isinstance(outcome, Refusal)
         texts[name] = (outcome.slices, outcome.gpus, outcome.text)
     assert texts == {
-        "32": ((16, 16), 0, "2 slices of 16+16 nodes, each whole in one domain"),
-        "17": ((9, 8), 0, "2 slices of 9+8 nodes, each whole in one domain"),
+        "32": ((16, 16), 0, "2 slices: 16 + 16 nodes, each whole in one domain"),
+        "17": ((9, 8), 0, "2 slices: 9 + 8 nodes, each whole in one domain"),
         "16": ((16,), 0, "1 slice of 16 nodes, whole in one domain"),
         "1": ((1,), 0, "1 slice of 1 node, whole in one domain"),
         "gpu": ((), 1, "1 GPU of one node"),
