@@ -32,6 +32,7 @@ $(STAMP): $(LOCK)
 
 .PHONY: run
 run: install ## start the demo cluster and everything that serves it on http://127.0.0.1:8000 (PORT=...)
+	@$(PY) manage.py serve --check-port
 	@echo "migrate: database in $${SLICEKEEPER_DATA_DIR:-./var}"
 	@$(PY) manage.py migrate --verbosity 0
 	@echo "load_demo: the demo cluster"

@@ -96,7 +96,20 @@ def test_a_taken_port_is_named_with_what_to_do(start: Callable[[dict[str, str]],
         assert server.process.wait(PATIENCE) == 1
     assert f"port {environ[env.PORT]}" in server.said()
     assert "PORT=" in server.said()
+    assert "bringing the tables" not in server.said()
     assert "Traceback" not in server.said()
+
+
+@pytest.mark.slow
+def test_a_second_server_on_the_same_database_says_so(start: Callable[[dict[str, str]], Server], environ: dict[str, str]) -> None:
+    first = start(environ)
+    first.link()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    second = start({**environ, env.PORT: str(port)})
+    assert second.process.wait(PATIENCE) == 1
+    assert "Another server runs on" in second.said()
+    assert first.process.poll() is None
 
 
 @pytest.mark.slow
