@@ -29,7 +29,7 @@ def missing_database(environment: Environment) -> Path | None:
 def first_run_trouble(error: BaseException, environment: Environment) -> str | None:
     """What to tell whoever ran a command where nothing has begun yet; None where that is not the trouble."""
     lacking = missing_database(environment) if isinstance(error, OperationalError) else None
-    if isinstance(error, ImproperlyConfigured) and environment.embedded and not environment.secret_key:
+    if isinstance(error, ImproperlyConfigured) and "SECRET_KEY" in str(error) and not environment.secret_key:
         lacking = environment.data_dir / SECRET_FILE
     if lacking is None:
         return None
