@@ -114,7 +114,7 @@ def incidents_context(state: ClusterState) -> dict[str, Any]:
         "incidents": rows[:MOST_SHOWN],
         "trouble": sum(row["count"] for row in rows),
         "more": sum(row["count"] for row in rows[MOST_SHOWN:]),
-        "homeless": state.topology.known.count(False),  # a node without a domain is a range by itself
+        "homeless": _homeless(state),
     }
 
 
@@ -124,10 +124,12 @@ def rows_context(cluster: str, query: IncidentQuery) -> dict[str, Any]:
     with reading(cluster) as state:
         now = now_of(state)
         rows = rows_of(state, (one for one in incidents_from(state, chosen, "") if query.takes(one, now)))
+        homeless = _homeless(state)
     return {
         "rows": rows,
         "trouble": sum(row["count"] for row in rows),
         "filtered": bool(query.encoded()),
+        "homeless": homeless,
         "ended": [] if query.flag or query.rack or query.age == "older" else _ended(cluster, now),
     }
 
@@ -152,6 +154,11 @@ def filters_context(query: IncidentQuery) -> dict[str, Any]:
         "hidden": [(name, getattr(query, name)) for name in offered if getattr(query, name)],
         "query": query.encoded(),
     }
+
+
+def _homeless(state: ClusterState) -> int:
+    """Nodes without a domain: each is a range by itself, in which nothing may be placed."""
+    return state.topology.known.count(False)
 
 
 def _other(query: IncidentQuery, name: str, value: str) -> str:

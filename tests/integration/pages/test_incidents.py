@@ -135,7 +135,7 @@ def test_nothing_wrong_is_said_too(user: Client, cluster: str) -> None:
 def test_nodes_without_a_domain_are_counted_since_nothing_uses_them(user: Client, cluster: str) -> None:
     assert "without a domain" not in text(user, INCIDENTS)
     report(*(NodeRegistered(node=f"r4-n{number}", rack="r4", domain=None, gpus=4) for number in (30, 31)))
-    for path in (FLEET, INCIDENTS):
+    for path in (FLEET, INCIDENTS, PAGE):
         page = text(user, path)
         assert "2 nodes without a domain are never used" in page
         assert "All well" not in page
