@@ -11,6 +11,7 @@ import json
 import logging
 import re
 import time
+from http import HTTPStatus
 from typing import Any
 
 from celery import current_task
@@ -45,6 +46,15 @@ class Context(logging.Filter):
         record.correlation = correlation()
         record.task = getattr(current_task, "name", "")  # a proxy: of nothing, where no task runs
         record.task_id = getattr(getattr(current_task, "request", None), "id", None) or ""
+        return True
+
+
+class Refusals(logging.Filter):
+    """Of a request that was refused the line is enough: where the program was when it refused tells nothing."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if getattr(record, "status_code", 0) == HTTPStatus.FORBIDDEN:
+            record.exc_info = None
         return True
 
 
@@ -96,12 +106,13 @@ def logging_config(form: str = TEXT) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {TEXT: {"()": LineFormatter}, JSON: {"()": JsonFormatter}},
-        "filters": {"context": {"()": Context}},
+        "filters": {"context": {"()": Context}, "refusals": {"()": Refusals}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": form, "filters": ["context"]}},
         "root": {"handlers": ["stderr"], "level": "INFO"},
         "loggers": {
             # Django's own handlers mail admins and print twice, uvicorn's print in a form of their own.
             "django": {"handlers": [], "level": "INFO", "propagate": True},
+            "django.request": {"filters": ["refusals"]},
             "django.server": {"handlers": [], "level": "INFO", "propagate": True},
             "uvicorn": {"handlers": [], "level": "INFO", "propagate": True},
             "uvicorn.error": {"handlers": [], "level": "WARNING", "propagate": True},  # tells of each socket

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusters.eventlog.correlation import correlated, correlation, is_sound
-from config.logs import Context, JsonFormatter, LineFormatter, censor, logging_config
+from config.logs import Context, JsonFormatter, LineFormatter, Refusals, censor, logging_config
 
 LOGGER = logging.getLogger("test.formats")
 
@@ -113,3 +113,15 @@ def test_servers_and_frameworks_write_by_the_same_handler(form: str) -> None:
     config = logging_config(form)
     assert config["handlers"]["stderr"]["formatter"] == form
     assert not any(logger.get("handlers") for logger in config["loggers"].values())
+
+
+def test_a_refused_request_is_a_line_and_a_failed_one_has_its_traceback() -> None:
+    told = LOGGER.makeRecord("django.request", logging.WARNING, __file__, 1, "Forbidden", (), None, extra={"status_code": 403})
+    failed = LOGGER.makeRecord("django.request", logging.ERROR, __file__, 1, "Failed", (), None, extra={"status_code": 500})
+    told.exc_info = failed.exc_info = (PermissionError, PermissionError("no"), None)
+    loggers = logging_config()["loggers"]
+    assert loggers["django.request"]["filters"] == ["refusals"]
+    for entry in (told, failed):
+        assert Refusals().filter(entry)
+    assert "PermissionError" not in LineFormatter().format(told)
+    assert "PermissionError" in LineFormatter().format(failed)
