@@ -114,8 +114,11 @@ class Training:
 
 def main() -> None:
     """Until the job is over, or this node has no part in it any more."""
+    directory = os.environ.get("EXAMPLE_DIRECTORY")
+    if not directory:
+        sys.exit("set EXAMPLE_DIRECTORY to a directory that all workers can write to: steps and checkpoints are kept there")
     worker = join()
-    training = Training(directory=Path(os.environ["EXAMPLE_DIRECTORY"]), node=worker.node)
+    training = Training(directory=Path(directory), node=worker.node)
     signal.signal(signal.SIGTERM, lambda *_: setattr(training, "stop", True))
     places = Places(worker.job)
     try:

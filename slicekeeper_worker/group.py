@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from slicekeeper_worker.assignment import Assignment
-from slicekeeper_worker.vectors import Buffer, add_into
+from slicekeeper_worker.vectors import Buffer, add_into, check_bytes
 from slicekeeper_worker.wires import Broken, Header, Places, Wire
 from slicekeeper_worker.worker import Worker
 
@@ -76,7 +76,8 @@ class Group:
             raise PeerLost(str(error)) from None
 
     def sum(self, vector: Buffer) -> bytearray:
-        """The sum of everybody's vector of doubles, the same to the last bit for all; raises PeerLost."""
+        """The sum of everybody's vector of doubles, the same to the last bit for all; raises PeerLost, TypeError."""
+        check_bytes(vector)
         try:
             if self._root is not None:
                 self._root.send({}, vector)

@@ -9,6 +9,12 @@ from importlib.util import find_spec
 Buffer = bytes | bytearray | memoryview
 
 
+def check_bytes(vector: object) -> None:
+    """Raise TypeError where a vector is no bytes: an array would be sent with a wrong length."""
+    if not isinstance(vector, Buffer) or (isinstance(vector, memoryview) and vector.nbytes != len(vector)):
+        raise TypeError(f"give the doubles as bytes, such as vector.tobytes(), not as {type(vector).__name__}")
+
+
 def add_plainly(total: bytearray, part: Buffer) -> None:
     """With nothing but Python."""
     summed, other = array("d"), array("d")

@@ -47,6 +47,19 @@ def test_a_checkpoint_gives_back_what_was_saved_and_without_one_training_begins(
     assert other.restore().step == 0
 
 
+def test_without_its_directory_it_says_what_to_set() -> None:
+    environ = {name: value for name, value in os.environ.items() if name != "EXAMPLE_DIRECTORY"}
+    done = subprocess.run(
+        [sys.executable, "examples/data_parallel.py"],
+        cwd=ROOT,
+        env={**environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.startswith("set EXAMPLE_DIRECTORY to a directory")) == (1, True)
+
+
 @pytest.mark.faults
 @pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("FAULTS") != "full", reason="half a minute of real processes: FAULTS=full")

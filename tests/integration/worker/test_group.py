@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from slicekeeper_worker import Group, PeerLost, State, Worker, donate
@@ -172,6 +173,12 @@ def test_what_is_no_worker_does_not_disturb(company: Company) -> None:
     member = company.pool.submit(company._form, worker("b", given), None)
     assert root.result(SECONDS)[1] == member.result(SECONDS)[1] == State(1, b"one")
     stranger.close()
+
+
+@pytest.mark.parametrize("vector", [np.ones(2), [1.0], memoryview(array("d", [1.0]))])
+def test_a_vector_that_is_no_bytes_is_refused(vector: Any) -> None:
+    with pytest.raises(TypeError, match="give the doubles as bytes"):
+        Group(cast(Any, None), {}, None).sum(vector)
 
 
 def test_an_assignment_that_lacks_a_node_forms_no_group(company: Company) -> None:
