@@ -115,7 +115,7 @@ class JobRequest:
         _check_text("name", self.name, required=True)
         _check_text("team", self.team, required=False)
         if (self.nodes is None) == (self.gpus is None):
-            raise InvalidRequest("nodes", self.nodes, "give either nodes or gpus, not both and not neither")
+            raise InvalidRequest("nodes", self.nodes, "give nodes or gpus" if self.nodes is None else "give nodes or gpus, not both")
         for field, low, high in _RANGES:
             value = getattr(self, field)
             if value is not None and not low <= value <= high:

@@ -181,3 +181,11 @@ def test_no_name_is_answered_with_a_500(user: Api, cluster: str, name: str) -> N
     for path in (f"clusters/{quoted}/", f"clusters/lab/nodes/{quoted}/", f"clusters/lab/racks/{quoted}/", f"{JOBS}{quoted}/"):
         answer: Any = user.client.get(BASE + path)
         assert answer.status_code in (200, 404), answer.content
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_path_without_its_last_slash_is_told_with_it(admin: Api, cluster: str, method: str) -> None:
+    missing = getattr(admin, method)(f"clusters/{cluster}/jobs")
+    assert (missing.status, missing.body["code"]) == (404, "not-found")
+    assert missing.body["detail"].endswith(f"/api/v1/clusters/{cluster}/jobs/")
+    assert getattr(admin, method)("nowhere").body["detail"] == "There is nothing at this path"
