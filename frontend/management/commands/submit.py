@@ -58,7 +58,7 @@ class Command(BaseCommand):
             answer = _rehearsed(cluster, requests, submission) if options["dry_run"] else _submitted(cluster, submission, options["by"])
         except (Invalid, InvalidRequest) as error:
             raise CommandError("\n".join(_wrong(error))) from error
-        except (ClusterError, TooLarge, Unreadable, OSError) as error:
+        except (ClusterError, TooLarge, Unreadable) as error:
             raise CommandError(str(error)) from error
         told = answer.pop("told")
         self.stdout.write(json.dumps(answer, indent=2) if options["json"] else "\n".join(told))
@@ -73,7 +73,10 @@ def read_requests(body: bytes) -> tuple[tuple[JobRequest, ...], bool]:
 
 
 def _body(file: str) -> bytes:
-    return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise CommandError(f"FILE: {file!r} cannot be read ({error.strerror}); give the path of a file, or -") from error
 
 
 def _submitted(cluster: str, submission: Submission, by: str) -> dict[str, Any]:

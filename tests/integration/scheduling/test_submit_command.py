@@ -68,6 +68,13 @@ def test_a_rehearsal_says_how_it_would_be_cut(tmp_path: Path) -> None:
     assert "would wait now" in submit(tmp_path, JOB, "--dry-run")
 
 
+def test_a_file_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(
+        CommandError, match=r"^FILE: 'nofile.json' cannot be read \(No such file or directory\); give the path of a file, or -"
+    ):
+        call_command("submit", "nofile.json", cluster=NAME)
+
+
 BAD: dict[str, tuple[Any, str]] = {
     "no JSON": ("{", "The body is not JSON"),
     "a list": ([JOB], "give an object"),
