@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from clusters.connectors.local.creation import MOST_NODES, create_local
 from clusters.connectors.simulated.creation import GPUS_PER_NODE, NODES_PER_RACK, Shape
 from clusters.domain.errors import ClusterError
+from clusters.management.telling import in_words
 
 
 class Command(BaseCommand):
@@ -29,5 +30,5 @@ class Command(BaseCommand):
                 raise CommandError(f"{nodes} nodes are too many processes for one machine: ask for at most {MOST_NODES}")
             create_local(options["name"], shape, by="create_local")
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         self.stdout.write(f"created {options['name']}: {shape.racks} racks, {nodes} local nodes of {shape.gpus} GPUs")

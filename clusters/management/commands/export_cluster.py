@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from clusters.domain.errors import ClusterError
 from clusters.inventory.service import inventory_export
+from clusters.management.telling import in_words
 
 
 class Command(BaseCommand):
@@ -25,7 +26,7 @@ class Command(BaseCommand):
         try:
             text = inventory_export(name)
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         if file is None:
             self.stdout.write(text, ending="")
             return

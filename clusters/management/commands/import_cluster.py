@@ -15,6 +15,7 @@ from clusters.domain.errors import ClusterError
 from clusters.inventory.documents import MAX_FILE
 from clusters.inventory.model import BadInventory, TooManyAbsent
 from clusters.inventory.service import MOST_ABSENT, ImportReport, inventory_import
+from clusters.management.telling import in_words
 
 STDIN = "-"
 #: In Slurm's directory the first that is there counts, and the other is not read.
@@ -64,7 +65,7 @@ class Command(BaseCommand):
         except BadInventory as error:
             self._refuse(error, for_programs=options["json"])
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         else:
             self.stdout.write(as_json(report) if options["json"] else as_text(name, report, dry_run=options["dry_run"]))
 

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.errors import ClusterError
 from clusters.eventlog.maintenance import remove_cluster
+from clusters.management.telling import in_words
 
 
 class Command(BaseCommand):
@@ -24,5 +25,5 @@ class Command(BaseCommand):
         try:
             remove_cluster(options["name"], options["by"], options["reason"])
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         self.stdout.write(f"{options['name']}: removed")

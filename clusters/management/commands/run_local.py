@@ -22,6 +22,7 @@ from clusters.connectors.local.program import CHECK_SECONDS, Program
 from clusters.domain.errors import ClusterError
 from clusters.domain.state import LOCAL
 from clusters.eventlog.store import default_log
+from clusters.management.telling import in_words
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class Command(BaseCommand):
                     return
             self._run(cluster, program, lease, stop)
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
 
     def _check(self, cluster: str) -> None:
         with default_log().live(cluster).reading() as state:

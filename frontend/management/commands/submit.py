@@ -17,6 +17,7 @@ from clusters.domain.commands import SubmitJob, SubmitJobs
 from clusters.domain.decision import Refusal
 from clusters.domain.errors import ClusterError, InvalidRequest
 from clusters.domain.jobs import JobRequest
+from clusters.management.telling import in_words
 from frontend.api.errors import FieldError, Invalid, TooLarge, Unreadable
 from frontend.api.fields import checked
 from frontend.api.jobchanges import JobsInput, job_requests
@@ -59,7 +60,7 @@ class Command(BaseCommand):
         except (Invalid, InvalidRequest) as error:
             raise CommandError("\n".join(_wrong(error))) from error
         except (ClusterError, TooLarge, Unreadable) as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         told = answer.pop("told")
         self.stdout.write(json.dumps(answer, indent=2) if options["json"] else "\n".join(told))
 

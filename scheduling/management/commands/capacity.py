@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.errors import ClusterError
+from clusters.management.telling import in_words
 from scheduling.capacity import read_cluster_capacity
 from scheduling.domain.capacity.advice import JobShape
 from scheduling.domain.capacity.estimate import estimate
@@ -82,7 +83,7 @@ class Command(BaseCommand):
         try:
             report = _report(options)
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps(report))
         else:

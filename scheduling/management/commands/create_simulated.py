@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from clusters.connectors.simulated import creation
 from clusters.connectors.simulated.options import FAILURES_PER_NODE_DAY, REPAIR_FLAT, REPAIR_PUBLISHED, FleetOptions
 from clusters.domain.errors import ClusterError
+from clusters.management.telling import in_words
 
 _REPAIRS = {"published": REPAIR_PUBLISHED, "flat": REPAIR_FLAT}
 
@@ -56,7 +57,7 @@ class Command(BaseCommand):
             )
             creation.create_simulated(options["name"], shape, fleet, by="create_simulated")
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         nodes = shape.racks * shape.nodes_per_rack
         self.stdout.write(
             f"created {options['name']}: {shape.racks} racks, {nodes} nodes of {shape.gpus} GPUs, "

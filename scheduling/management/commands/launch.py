@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.decision import Refusal
 from clusters.domain.errors import ClusterError
+from clusters.management.telling import in_words
 from scheduling.domain.refusals import explain
 from scheduling.launch.assignment import Launch
 from scheduling.launch.formats import Format, incomplete, written
@@ -30,7 +31,7 @@ class Command(BaseCommand):
         try:
             launch = job_launch(cluster=options["cluster"], job=options["job"], generation=options["generation"])
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         self.stdout.write(written(_complete(launch, form), form), ending="")
 
 

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.constraints import ParallelPlan
 from clusters.domain.errors import ClusterError
+from clusters.management.telling import in_words
 from scheduling.domain.parallelism.advice import Fleet
 from scheduling.domain.parallelism.fabric import FABRIC_GBPS, nvlink_links
 from scheduling.domain.parallelism.models import MODELS, ModelShape, Sharding, fitting_models, model_named
@@ -66,7 +67,7 @@ class Command(BaseCommand):
         try:
             report = _report(options)
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         self.stdout.write(json.dumps(report) if options["json"] else "\n".join(_lines(report)))
 
 

@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 from clusters.domain.errors import ClusterError
 from clusters.eventlog.store import default_log
 from clusters.eventlog.verify import Report, replay, verify
+from clusters.management.telling import in_words
 from scheduling.domain.decide import decide
 
 #: Differences shown to people; one wrong event makes much that follows differ. --json has all.
@@ -36,7 +37,7 @@ class Command(BaseCommand):
         try:
             report = _run(cluster, prove=verify)
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps(as_json(report)))
         else:

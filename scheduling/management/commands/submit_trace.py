@@ -14,6 +14,7 @@ from clusters.connectors.lease import driven_at
 from clusters.domain.errors import ClusterError
 from clusters.eventlog.log import wall_now
 from clusters.eventlog.store import default_log
+from clusters.management.telling import in_words
 from scheduling.simulator.planning import TracePlan, check_options
 from scheduling.simulator.playing import trace_play
 from scheduling.simulator.report import lines_of
@@ -53,7 +54,7 @@ class Command(BaseCommand):
             self._wait_for_driver(cluster)
             plan = trace_play(cluster=cluster, trace=trace, speed=options["speed"], load=options["load"], days=options["days"])
         except (ClusterError, OSError) as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         if not options["json"]:
             self._say_plan(cluster, trace, plan, options["speed"])
         if plan is not None and not plan.items:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.errors import ClusterError
 from clusters.eventlog.store import default_log
+from clusters.management.telling import in_words
 from scheduling.simulator.report import ClusterReport, lines_of
 
 
@@ -27,6 +28,6 @@ class Command(BaseCommand):
             for event in default_log().read(options["cluster"]):
                 report.take(event)
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         summary = {"cluster": options["cluster"], **report.summary()}
         self.stdout.write(json.dumps(summary, indent=2) if options["json"] else "\n".join(lines_of(summary)))

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from clusters.domain.errors import ClusterError
 from clusters.domain.ids import SECOND, Instant
+from clusters.management.telling import in_words
 from scheduling.domain.wording import HOUR_S, gpu_hours, many
 from scheduling.why import JobWhy, SliceLacks, WouldStart, job_why
 
@@ -30,7 +31,7 @@ class Command(BaseCommand):
         try:
             found = job_why(options["cluster"], options["job"])
         except ClusterError as error:
-            raise CommandError(str(error)) from error
+            raise CommandError(in_words(error)) from error
         self.stdout.write(json.dumps(msgspec.to_builtins(found), indent=2) if options["json"] else "\n".join(lines_of(found)))
 
 

@@ -55,6 +55,14 @@ def test_a_file_with_a_part_of_the_cluster_has_to_be_allowed(file: Path) -> None
     assert "1 absent" in run("import_cluster", str(file), "--name", "c1", "--allow-absent")
 
 
+def test_a_cluster_that_is_not_there_is_told_with_those_that_are(file: Path) -> None:
+    with pytest.raises(CommandError, match="there is no cluster 'nobody'; there is none yet"):
+        run("export_cluster", "--name", "nobody")
+    run("import_cluster", str(file), "--name", "c1")
+    with pytest.raises(CommandError, match="there is no cluster 'nobody'; there are: c1"):
+        run("export_cluster", "--name", "nobody")
+
+
 def test_people_get_sentences(file: Path) -> None:
     assert run("import_cluster", str(file), "--name", "c1") == "c1: 3 nodes in 2 racks (1 draining, 2 healthy)\n6 events appended\n"
     assert run("import_cluster", str(file), "--name", "c1") == "c1: 3 nodes in 2 racks (1 draining, 2 healthy)\nnothing changed\n"
