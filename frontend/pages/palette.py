@@ -94,7 +94,7 @@ CONDITIONS = _states(
         "+",
         "solid",
         _PLUS,
-        "Taken out by repair, back when repair ends. Nodes that failed count as failed until then.",
+        "Taken out by repair, back when repair ends; a node that failed counts as failed until then.",
     ),
     ("quarantined", "Quarantined", "#a8329a", "#d877ca", "◆", "solid", _DIAMOND, "Held back after flapping, until released."),
     ("draining", "Draining", "#0f7895", "#3fb0cf", "▼", "solid", _DOWN, "Takes no new work; what runs may end."),
