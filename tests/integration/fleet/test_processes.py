@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -90,17 +88,8 @@ def pause_between_writes(server: Server) -> None:
 
 
 def others_can_write() -> bool:
-    connection = connections["playground"]
-    if connection.vendor == "sqlite":
-        with closing(sqlite3.connect(connection.settings_dict["NAME"], timeout=0.3, isolation_level=None)) as own:
-            try:
-                own.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError:
-                return False
-            own.execute("ROLLBACK")
-            return True
     time.sleep(0.3)  # for what was asked just before the process was stopped
-    with connection.cursor() as cursor:
+    with connections["playground"].cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"
         )
@@ -164,6 +153,8 @@ def test_r23_a_driver_paused_past_its_lease_is_refused_when_it_wakes(
     log: DatabaseLog, serve: Callable[[], Server], play: Callable[[int], Watcher], tmp_path: Path
 ) -> None:
     """R23, F11: the first server is stopped, the second takes the fleet over, the first goes on as if nothing had happened."""
+    if connections["default"].vendor == "sqlite":
+        pytest.skip("a server has a SQLite database to itself")
     watcher = play(3600)
     first = serve()
     until(log, lambda: ended(log) > 5, "the first jobs")
