@@ -21,7 +21,7 @@ from clusters.domain.jobs import JobRequest
 from clusters.domain.lost_work import LossCause
 from frontend.pages.palette import state_of
 from scheduling.domain.refusals import explain
-from scheduling.domain.wording import gpu_hours
+from scheduling.domain.wording import gpu_hours, many
 
 Words = tuple[str, str]  # what happened; why, or ""
 
@@ -116,11 +116,7 @@ def tone_of(payload: Payload) -> str:
 
 def size_of(request: JobRequest) -> str:
     """How much a request asks for."""
-    return _many(request.nodes, "node") if request.nodes is not None else _many(request.gpus or 0, "GPU")
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return many(request.nodes, "node") if request.nodes is not None else many(request.gpus or 0, "GPU")
 
 
 def _node(what: str) -> Callable[[Any], Words]:
@@ -151,7 +147,7 @@ def _placed(event: jobs.JobPlaced) -> Words:
     gpus = sum(len(part.gpus) for part in event.slices)
     where = Counter(part.domain for part in event.slices)
     slices = ", ".join(f"{domain} × {count}" if count > 1 else domain for domain, count in where.items())
-    return f"Placed on {_many(gpus, 'GPU') if gpus else _many(nodes, 'node')}", f"in {slices}"
+    return f"Placed on {many(gpus, 'GPU') if gpus else many(nodes, 'node')}", f"in {slices}"
 
 
 def _swapped(event: jobs.NodeSwapped) -> Words:
@@ -163,7 +159,7 @@ def _moved(event: jobs.SliceMoved) -> Words:
 
 
 def _requested(event: jobs.StopRequested) -> Words:
-    return f"Asked to stop on {_many(len(event.nodes), 'node')}", event.reason
+    return f"Asked to stop on {many(len(event.nodes), 'node')}", event.reason
 
 
 def _signal(event: signals.SignalReceived) -> Words:
@@ -189,8 +185,8 @@ LOSS_CAUSES: dict[LossCause, str] = {
 def _planned(event: defrag.DefragPlanned) -> Words:
     plan = event.proposal
     moved = len({move.job for move in plan.moves})
-    aim = f"for job {plan.job}" if plan.job else f"of {_many(len(plan.domains), 'whole domain')}"
-    return f"Plan to make room {aim}: {_many(moved, 'job')} would give way", event.reason
+    aim = f"for job {plan.job}" if plan.job else f"of {many(len(plan.domains), 'whole domain')}"
+    return f"Plan to make room {aim}: {many(moved, 'job')} would give way", event.reason
 
 
 def _switch(what: str) -> Callable[[Any], Words]:
@@ -210,7 +206,7 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     inventory.NodeAbsent: _node("is no longer in the inventory"),
     inventory.NodeRemoved: _node("removed"),
     inventory.RackRemoved: lambda event: (f"Rack {event.rack} removed", event.reason),
-    inventory.ArrivalsPlanned: lambda event: (f"{_many(len(event.items), 'job')} planned", f"trace {event.plan[:12]}"),
+    inventory.ArrivalsPlanned: lambda event: (f"{many(len(event.items), 'job')} planned", f"trace {event.plan[:12]}"),
     health.NodeFailed: _node("failed"),
     health.NodeRecovered: _node("recovered"),
     health.NodeSuspected: _node("is suspect"),
@@ -228,8 +224,8 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     signals.SignalReceived: _signal,
     switches.SwitchTrayFailed: _switch("failed"),
     switches.SwitchTrayRepaired: _switch("repaired"),
-    incidents.IncidentOpened: lambda event: (f"Incident: {_many(len(event.nodes), 'node')} of {event.domain} failed together", event.cause),
-    incidents.IncidentExtended: lambda event: (f"Incident {event.incident}: {_many(len(event.nodes), 'more node')} failed", ""),
+    incidents.IncidentOpened: lambda event: (f"Incident: {many(len(event.nodes), 'node')} of {event.domain} failed together", event.cause),
+    incidents.IncidentExtended: lambda event: (f"Incident {event.incident}: {many(len(event.nodes), 'more node')} failed", ""),
     incidents.IncidentClosed: lambda event: (f"Incident {event.incident} closed", event.reason),
     incidents.BreakerTripped: _job("Breaker tripped: no more nodes are taken out automatically"),
     incidents.BreakerReset: _job("Breaker reset"),
@@ -238,14 +234,14 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     jobs.JobReleased: _job("Released into the queue"),
     jobs.JobBlocked: _refused("Cannot start yet"),
     jobs.JobPlaced: _placed,
-    jobs.WorkStarted: lambda event: (f"Work started on {_many(len(event.nodes), 'node')}", ""),
-    jobs.WorkStopped: lambda event: (f"Work stopped on {_many(len(event.nodes), 'node')}", event.reason),
+    jobs.WorkStarted: lambda event: (f"Work started on {many(len(event.nodes), 'node')}", ""),
+    jobs.WorkStopped: lambda event: (f"Work stopped on {many(len(event.nodes), 'node')}", event.reason),
     jobs.StopRequested: _requested,
     jobs.NodeSwapped: _swapped,
     jobs.SliceMoved: _moved,
     jobs.SliceStalled: _refused("Slice stalled"),
     jobs.JobPreempted: _job("Preempted"),
-    jobs.JobResized: lambda event: (f"Goes on with {_many(event.nodes, 'node')}", event.reason),
+    jobs.JobResized: lambda event: (f"Goes on with {many(event.nodes, 'node')}", event.reason),
     jobs.JobRequeued: _job("Back in the queue"),
     jobs.JobFinished: _job("Finished"),
     jobs.JobFailed: _job("Failed"),
@@ -253,11 +249,11 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     jobs.JobChanged: lambda event: (f"Priority is now {event.priority}", ""),
     jobs.CheckpointReported: lambda event: (f"Checkpoint at step {event.step:,}", ""),
     jobs.WorkLost: _work_lost,
-    space.SpaceReserved: lambda event: (f"{_many(len(event.nodes), 'node')} reserved", event.reason),
+    space.SpaceReserved: lambda event: (f"{many(len(event.nodes), 'node')} reserved", event.reason),
     space.SpaceFreed: _job("Reservation given up"),
     space.ReservationExpired: _job("Reservation expired"),
-    space.SpareLent: lambda event: (f"{_many(len(event.nodes), 'spare')} lent", ", ".join(event.nodes)),
-    space.SpareReclaimed: lambda event: (f"{_many(len(event.nodes), 'spare')} taken back", event.reason),
+    space.SpareLent: lambda event: (f"{many(len(event.nodes), 'spare')} lent", ", ".join(event.nodes)),
+    space.SpareReclaimed: lambda event: (f"{many(len(event.nodes), 'spare')} taken back", event.reason),
     defrag.DefragPlanned: _planned,
     defrag.DefragApproved: lambda event: (f"Plan {event.plan} approved", f"by {event.by}"),
     defrag.DefragRejected: lambda event: (f"Plan {event.plan} rejected by {event.by}", event.reason),
@@ -265,7 +261,7 @@ _WORDS: dict[type, Callable[[Any], Words]] = {
     defrag.DefragStepDone: lambda event: (f"Step {event.step + 1} of plan {event.plan} is done", f"job {event.victim}"),
     defrag.DefragFinished: lambda event: (f"Plan {event.plan} finished", event.reason),
     defrag.DefragAborted: lambda event: (f"Plan {event.plan} {event.status}", event.reason),
-    defrag.RoomRequested: lambda event: (f"{_many(event.domains, 'whole domain')} wanted by {event.by}", event.reason),
+    defrag.RoomRequested: lambda event: (f"{many(event.domains, 'whole domain')} wanted by {event.by}", event.reason),
     defrag.RoomDropped: lambda event: ("Whole domains are wanted no more", event.reason),
     PolicyActivated: lambda event: (f"Policy {event.version} in force", event.reason),
 }

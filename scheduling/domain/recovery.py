@@ -25,7 +25,7 @@ from scheduling.domain.inner import group_around
 from scheduling.domain.lending import reclaim_spares
 from scheduling.domain.nodes import bits, choose_nodes
 from scheduling.domain.placement import Placement, place_shape
-from scheduling.domain.recovery_budget import is_told, over_budget
+from scheduling.domain.recovery_budget import budget_spent, is_told
 from scheduling.domain.shape import inner_level, slice_shape
 from scheduling.domain.single import EVERYWHERE
 from scheduling.domain.stopping import stop_work
@@ -72,7 +72,7 @@ def recover_job(trial: Trial, job: Job) -> Recovered:
     for number, part in enumerate(job.slices):
         if not part.lost:
             continue
-        if spent := over_budget(job, trial.policy, trial.now, events):
+        if spent := budget_spent(job, trial.policy, trial.now, events):
             stalled = stalled or (number, spent)
             continue
         there = _in_place(trial, job, number, generation)
@@ -87,7 +87,7 @@ def recover_job(trial: Trial, job: Job) -> Recovered:
         generation += 1
         domains[number] = outcome[0].domain
         events += _elsewhere(trial, job, generation, (number, outcome), domains)
-    if stalled and (spent := over_budget(job, trial.policy, trial.now, events)):
+    if stalled and (spent := budget_spent(job, trial.policy, trial.now, events)):
         stalled = (stalled[0], spent)
     elif stalled and not events:
         return _give_in_or_hold(trial, job, stalled)

@@ -18,7 +18,7 @@ from clusters.domain.state import ClusterState, Job
 from scheduling.domain.terms import RECOVERY_BUDGET
 
 
-def over_budget(job: Job, policy: Policy, now: Instant, events: Iterable[Payload] = ()) -> Refusal | None:
+def budget_spent(job: Job, policy: Policy, now: Instant, events: Iterable[Payload] = ()) -> Refusal | None:
     """Why the next slice of the job is not recovered; None where it may be. `events` are what this decision has for the job so far."""
     limit = policy.recoveries_per_hour
     counted = [*recent(job, now), *(now for event in events if is_recovery(event))]

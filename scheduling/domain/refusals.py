@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from clusters.domain.books import PLACEABLE, Condition
 from clusters.domain.decision import Refusal
 from scheduling.domain.terms import HELD, QUOTA, RECOVERY_BUDGET, budget_words, held_words, quota_words
-from scheduling.domain.wording import many as _many
+from scheduling.domain.wording import many
 
 INFEASIBLE = "infeasible"
 CAPACITY = "capacity-blocked"
@@ -92,8 +92,8 @@ def _node_reasons(counts: Counts) -> list[str]:
     if "best_group" in counts:
         parts.append(f"best is {counts['best_group']} with {counts['group_nodes']}")
     if "empty_domains" in counts:
-        parts.append(f"{_many(counts['empty_domains'], 'domain')} without other work")
-    parts.append(f"{_many(counts['free_nodes'], 'node')} free in {_many(counts['free_domains'], 'domain')}")
+        parts.append(f"{many(counts['empty_domains'], 'domain')} without other work")
+    parts.append(f"{many(counts['free_nodes'], 'node')} free in {many(counts['free_domains'], 'domain')}")
     return parts + _kept(counts)
 
 
@@ -102,7 +102,7 @@ def _short(counts: Counts) -> str:
     if "missing" not in counts:
         return ""
     has = f"{counts['home']} has {counts['home_free'] or 'none'} to spare"
-    return f"slice {counts['slice']} lacks {counts['missing']} of its {_many(counts['of'], 'node')} and {has}; elsewhere it "
+    return f"slice {counts['slice']} lacks {counts['missing']} of its {many(counts['of'], 'node')} and {has}; elsewhere it "
 
 
 def _need(counts: Counts) -> str:
@@ -121,19 +121,19 @@ def _need(counts: Counts) -> str:
 
 
 def _gpu_reasons(counts: Counts) -> list[str]:
-    parts = [f"{_short(counts)}needs 1 node with {_many(counts['gpus'], 'GPU')} free"]
+    parts = [f"{_short(counts)}needs 1 node with {many(counts['gpus'], 'GPU')} free"]
     if "best_node" in counts:
         parts.append(f"best is {counts['best_node']} with {counts['best_gpus']}")
-    parts.append(f"{_many(counts['free_gpus'], 'GPU')} free")
+    parts.append(f"{many(counts['free_gpus'], 'GPU')} free")
     return parts + _kept(counts)
 
 
 def _kept(counts: Counts) -> list[str]:
     kept, own = counts["spares_kept"], counts.get("kept_for_job", 0)
-    parts = [f"{_many(kept, 'more node')} kept as {'a spare' if kept == 1 else 'spares'}"] if kept else []
-    return [*parts, f"{_many(own, 'more node')} kept for this job"] if own else parts
+    parts = [f"{many(kept, 'more node')} kept as {'a spare' if kept == 1 else 'spares'}"] if kept else []
+    return [*parts, f"{many(own, 'more node')} kept for this job"] if own else parts
 
 
 def _conditions(counts: Counts) -> list[str]:
     out = [(counts[key], words) for key, words in _OUT.items() if key in counts]
-    return [", ".join(f"{_many(count, 'node') if not place else count} {words}" for place, (count, words) in enumerate(out))] if out else []
+    return [", ".join(f"{many(count, 'node') if not place else count} {words}" for place, (count, words) in enumerate(out))] if out else []

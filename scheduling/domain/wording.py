@@ -10,8 +10,9 @@ HOUR_S = HOUR // SECOND
 
 
 def many(count: int | str, what: str) -> str:
-    """A count of things: "1 node", "3 nodes"."""
-    return f"{count} {what}{'' if str(count) == '1' else 's'}"
+    """A count of things: "1 node", "3 nodes", "1,234 nodes"."""
+    number = f"{count:,}" if isinstance(count, int) else count
+    return f"{number} {what}{'' if str(count) == '1' else 's'}"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

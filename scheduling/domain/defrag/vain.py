@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scheduling.domain.defrag.model import Problem, Way
+from scheduling.domain.wording import many
 
 #: Reasons to stay that are told; the most frequent come first.
 MOST_REASONS = 4
@@ -52,17 +53,17 @@ def why_none(problem: Problem) -> Vain:
         counts["most_moves"] = problem.most_moves
         if least > problem.most_moves:
             message = (
-                f"{_many(least, 'workload')} would have to give way where fewest have to; "
-                f"{_many(problem.most_moves, 'workload')} may be disturbed now"
+                f"{many(least, 'workload')} would have to give way where fewest have to; "
+                f"{many(problem.most_moves, 'workload')} may be disturbed now"
             )
             return Vain(code="moves", message=message, counts=counts, stays=stays)
-    place = f"no other place was found for all that would have to leave: {_many(free, 'node')} {'is' if free == 1 else 'are'} free for it"
+    place = f"no other place was found for all that would have to leave: {many(free, 'node')} {'is' if free == 1 else 'are'} free for it"
     return Vain(code="places", message=f"{place}{_stay_words(stays)}", counts=counts, stays=stays)
 
 
 def out_of_budget(disturbed: int, allowed: int) -> Vain:
     """Nothing may be disturbed now."""
-    message = f"{_many(disturbed, 'job')} {'was' if disturbed == 1 else 'were'} disturbed in the last hour, and {allowed} may be"
+    message = f"{many(disturbed, 'job')} {'was' if disturbed == 1 else 'were'} disturbed in the last hour, and {allowed} may be"
     return Vain(code="budget", message=message, counts={"disturbed": disturbed, "allowed": allowed}, stays={})
 
 
@@ -127,7 +128,7 @@ def _stay_words(stays: Mapping[str, int]) -> str:
     rest = sum(stays.values()) - sum(list(stays.values())[:MOST_REASONS])
     listed = ", ".join((*told, *([f"{rest} for other reasons"] if rest else [])))
     total = sum(stays.values())
-    return f"; {_many(total, 'job')} {'stays' if total == 1 else 'stay'}: {listed}"
+    return f"; {many(total, 'job')} {'stays' if total == 1 else 'stay'}: {listed}"
 
 
 def _counted(count: int, reason: str) -> str:
@@ -138,8 +139,4 @@ def _counted(count: int, reason: str) -> str:
 
 
 def _of(could: int, wanted: int, what: str) -> str:
-    return f"only {could} of {_many(wanted, what)}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return f"only {could} of {many(wanted, what)}"

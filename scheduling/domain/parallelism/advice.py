@@ -15,6 +15,7 @@ from clusters.domain.errors import InvalidRequest
 from clusters.domain.jobs import JobKind, JobRequest
 from clusters.domain.slices import auto_slice, least_slice, slice_sizes
 from scheduling.domain.parallelism.check import unit_nodes
+from scheduling.domain.wording import many
 
 #: Choices that are worth telling.
 MOST_CHOICES = 4
@@ -108,17 +109,13 @@ def _order(choice: Choice, fleet: Fleet) -> tuple[bool, bool, int, int]:
 def _reasons(plan: ParallelPlan, fleet: Fleet, best: Choice, unit: int) -> tuple[str, ...]:
     gpus, usual = best.size * fleet.gpus_per_node, auto_slice(fleet.domain_nodes)
     held = gpus // plan.group
-    fills = f"the TP x EP group of {plan.group} GPUs: whole groups fill multiples of {_many(unit, 'node')} of {fleet.gpus_per_node} GPUs"
+    fills = f"the TP x EP group of {plan.group} GPUs: whole groups fill multiples of {many(unit, 'node')} of {fleet.gpus_per_node} GPUs"
     whole = f"each slice holds whole groups, {held} where it has {best.size} nodes, so none leaves its domain"
     tiles = f"{gpus} GPUs are a power of two, which groups of a power of two tile"
     odd = f"{gpus} GPUs are no power of two; no slices of {least_slice(usual)} to {usual} nodes would all be"
     kept = f"{best.spares} of the {fleet.domain_nodes} nodes of a domain stay beside it, for spares and other work"
     short = f"only {best.spares} of the {fleet.domain_nodes} nodes of a domain stay beside it: a failed node soon moves the whole slice"
     return fills, whole, tiles if is_power_of_two(gpus) else odd, kept if best.size <= usual else short
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _too_wide(plan: ParallelPlan, fleet: Fleet, unit: int, nodes: int) -> tuple[str, ...]:
